@@ -59,7 +59,7 @@ async function measure(parkAfterMs) {
  */
 async function ask(host, cwd) {
   const { session } = await host.createSession({ cwd })
-  await host.message({ sessionId: session.id, text: 'Ask me.', by: { id: 'bench' }, via: 'direct' })
+  await host.as({ by: { id: 'bench' }, via: 'direct' }).message({ sessionId: session.id, text: 'Ask me.' })
 }
 
 /**

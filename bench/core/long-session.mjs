@@ -51,7 +51,7 @@ async function runTurn(desk, sessionId, turn) {
   const request = questionFor(turn)
   const { interaction } = await desk.open({ sessionId, kind: 'question', request, turnId })
   const { interactionId } = interaction
-  await desk.respond({ sessionId, interactionId, answer, by: person, via: 'web' })
+  await desk.as({ by: person, via: 'web' }).respond({ sessionId, interactionId, answer })
   await desk.report({
     sessionId,
     events: [

@@ -67,9 +67,8 @@ function openQuestions(pendingDesk, sessionIds) {
  */
 async function answerTen(pendingDesk) {
   const { desk, questions, next: from } = pendingDesk
-  const chosen = questions
-    .slice(from, from + FEW)
-    .map((item) => ({ ...item, answer, by: person, via: /** @type {const} */ ('web') }))
+  const chosen = questions.slice(from, from + FEW).map((item) => ({ ...item, answer }))
+  const bound = desk.as({ by: person, via: 'web' })
   pendingDesk.next = (from + FEW) % questions.length
   const took = await timed(
     () =>
@@ -79,7 +78,7 @@ async function answerTen(pendingDesk) {
           left -= 1
           if (left === 0) resolve(undefined)
         }
-        for (const input of chosen) void desk.respond(input)
+        for (const input of chosen) void bound.respond(input)
       }),
   )
   const sessionIds = chosen.map(({ sessionId }) => sessionId)

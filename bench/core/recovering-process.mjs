@@ -6,7 +6,7 @@ import { answer, person } from './workload.mjs'
 const [path = '', sessionId = '', interactionId = ''] = process.argv.slice(2)
 const store = sqliteStore({ path })
 const desk = createDesk({ store })
-await desk.respond({ sessionId, interactionId, answer, by: person, via: 'web' })
+await desk.as({ by: person, via: 'web' }).respond({ sessionId, interactionId, answer })
 await desk.ready
 process.send?.(process.resourceUsage().maxRSS * 1024)
 desk.close()

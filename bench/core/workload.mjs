@@ -32,11 +32,12 @@ export const person = { id: 'p_bench', name: 'Bench' }
  * @param {Desk} desk
  */
 export function answerAll(desk) {
+  const bound = desk.as({ by: person, via: 'web' })
   return desk.on(({ sessionId, events }) => {
     for (const event of events) {
       if (event.type !== 'interaction_request') continue
       const { interactionId } = event
-      setImmediate(() => void desk.respond({ sessionId, interactionId, answer, by: person, via: 'web' }))
+      setImmediate(() => void bound.respond({ sessionId, interactionId, answer }))
     }
   })
 }

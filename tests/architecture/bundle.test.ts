@@ -69,12 +69,10 @@ const askAndAnswer = `async () => {
     await new Promise((resolve) => setTimeout(resolve, 0))
     pending = (await desk.pending({})).interactions
   }
-  await desk.respond({
+  await desk.as({ by: { id: 'me' }, via: 'direct' }).respond({
     sessionId: pending[0].sessionId,
     interactionId: pending[0].interactionId,
     answer: { answers: [{ selected: ['A'] }] },
-    by: { id: 'me' },
-    via: 'direct',
   })
   const settled = await asked
   desk.close()

@@ -53,7 +53,7 @@ async function gateway(schema: string, { withoutDoorbells = false, url = server.
 }
 
 const say = (desk: Desk, sessionId: string) =>
-  desk.message({ sessionId, text: 'x', route: 'agent', ...person })
+  desk.as(person).message({ sessionId, text: 'x', route: 'agent' })
 
 describe('streams on PostgreSQL', () => {
   it('deliver what another gateway wrote while a snapshot was loaded here', async () => {

@@ -28,7 +28,7 @@ async function ask(kind: string, request: object, more: object = {}): Promise<In
 
 const env = () => ({ ASKBACK_URL: gateway.url, ASKBACK_TOKEN: gateway.token })
 const settled = async ({ interactionId }: Interaction) =>
-  (await gateway.host.desk.wait(interactionId, { sessionId, claimAs: null })).interaction
+  (await gateway.host.desk.wait(interactionId, { sessionId, claim: false })).interaction
 const respond = ({ interactionId }: Interaction, answer: object) =>
   api.post(`/api/sessions/${sessionId}/interactions/${interactionId}/response`, { answer })
 

@@ -97,12 +97,9 @@ describe('faults', () => {
     server.tap(CHAT, ADA, 'Adjust')
     await until(() => controls().join() === 'Back')
     const { interactionId } = item
-    await host.desk.respond({
-      interactionId,
-      answer: { decision: 'edit' },
-      by: { id: 'c', name: 'Carol' },
-      via: 'web',
-    })
+    await host.desk
+      .as({ by: { id: 'c', name: 'Carol' }, via: 'web' })
+      .respond({ interactionId, answer: { decision: 'edit' } })
     await expectSaid('Approved by Carol in the web app')
     const [card] = server.in(CHAT)
     server.write(CHAT, ADA, 'Smaller steps', card)

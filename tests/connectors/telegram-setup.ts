@@ -63,7 +63,7 @@ export async function expectSaid(words: string | RegExp, chat = CHAT): Promise<v
 export const status = async ({ interactionId }: Interaction) =>
   (await host.desk.interaction('s', interactionId)).status
 export const settled = async ({ interactionId, sessionId }: Interaction) =>
-  (await host.desk.wait(interactionId, { sessionId, claimAs: null })).interaction
+  (await host.desk.wait(interactionId, { sessionId, claim: false })).interaction
 
 export const question = { questions: [{ question: 'Which?', options: [{ label: 'A' }, { label: 'B' }] }] }
 export const multiSelect = { questions: [{ ...question.questions[0]!, multiSelect: true }] }

@@ -75,7 +75,7 @@ async function ask(): Promise<string> {
 }
 
 const approve = (interactionId: string) =>
-  host.desk.respond({ interactionId, answer: { decision: 'approve' }, by: { id: 'ada' } })
+  host.desk.as({ by: { id: 'ada' } }).respond({ interactionId, answer: { decision: 'approve' } })
 const types = () => calls.map(({ body }) => body.type)
 async function expectCalls(count: number): Promise<void> {
   await expect.poll(() => calls.length, { interval: 10 }).toBe(count)

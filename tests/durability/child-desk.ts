@@ -71,7 +71,9 @@ async function ask({ sessionId, key }: { sessionId: string; key: string }): Prom
 async function answer(call: { sessionId: string; interactionId: string; key: string }): Promise<void> {
   const { sessionId, interactionId, key } = call
   const answer = { answers: [{ selected: [], other: key }] }
-  await desk.respond({ sessionId, interactionId, answer, by: { id: key }, via: 'http', idempotencyKey: key })
+  await desk
+    .as({ by: { id: key }, via: 'http' })
+    .respond({ sessionId, interactionId, answer, idempotencyKey: key })
 }
 
 async function inspect(sessionId: string): Promise<SessionContents> {

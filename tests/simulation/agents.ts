@@ -34,7 +34,7 @@ export class Agents {
     this.#superseded.set(id, new Set(earlier.filter(({ response }) => response?.settlement === 'superseded')))
     if (random.chance(0.5) && input.rendezvous !== true) this.#request(input, sent)
     else {
-      const open = random.chance(0.2) ? { ...input, claimAs: 'http' } : input
+      const open = random.chance(0.2) ? { ...input, claim: true } : input
       if (sent.keyed) this.#world.sendKeyed(() => this.#open(open, sent))
       else this.#open(open, sent)
     }
@@ -48,7 +48,7 @@ export class Agents {
     const again = () => {
       if (sent.keyed) this.#world.retry(agentId, () => this.#open(input, sent))
     }
-    this.#world.call(`${agentId} open ${describe(input)}`, (desk) => desk.open(input), {
+    this.#world.call(`${agentId} open ${describe(input)}`, (desk) => desk.as({ id: 'http' }).open(input), {
       done: (opened) => this.#opened(opened, input, sent),
       refused: (error) => {
         if (error.code === 'unavailable') again()
@@ -91,7 +91,7 @@ export class Agents {
 
   #opened({ interaction, created }: Opened, input: Asking, sent: SentOpen): void {
     const { model, random } = this.#world
-    const { agentId, sessionId, claimAs } = input
+    const { agentId, sessionId, claim = false } = input
     const { interactionId } = interaction
     const asked = checkTold(model, interaction)
     const wrong = () => `${agentId} got ${interactionId} of ${asked.request.agentId}, created: ${created}`
@@ -107,8 +107,7 @@ export class Agents {
     holds(isSame, 'idempotency', wrong)
     if (sent.keyed) this.#world.firsts.set(agentId, asked)
     // What a rule or a mode has approved at once is handed over with it.
-    if (created && interaction.status === 'settled' && claimAs !== undefined)
-      checkHandOver(model, interactionId, interaction)
+    if (created && interaction.status === 'settled' && claim) checkHandOver(model, interactionId, interaction)
     else if (random.chance(0.85)) this.#waits.start(sessionId, interactionId)
   }
 

@@ -1,7 +1,7 @@
-import type { Desk } from '@askback/core'
+import type { BoundDesk, PersonCaller } from '@askback/core'
 import type { Interaction } from '@askback/protocol'
 import type { Asked } from './log-model.js'
-import { send, target, type Origin } from './person.js'
+import { send, target, type SessionCall } from './person.js'
 import { checkRefusal } from './refusals.js'
 import { randomAnswer } from './requests.js'
 import type { Fit, Sent } from './sent.js'
@@ -30,28 +30,28 @@ function answer(world: World, asked: Asked): void {
     [1, 'another'],
   ])
   const digestFits = named !== 'another'
-  const { sent, origin } = send(world, sessionId, {
+  const { sent, caller, call } = send(world, sessionId, {
     what: 'answer',
     interactionId,
     answer: given,
     fit,
     digestFits,
   })
-  const input = { ...origin, interactionId, answer: given, ...(named !== undefined && { digest: named }) }
+  const input = { ...call, interactionId, answer: given, ...(named !== undefined && { digest: named }) }
   const name = `respond ${interactionId} ${fit} ${JSON.stringify(given)}`
-  settle(world, sent, origin, name, async (desk) => (await desk.respond(input)).interaction)
+  settle(world, sent, { caller, call }, name, async (desk) => (await desk.respond(input)).interaction)
 }
 
 export function cancel(world: World, sessionId: string): void {
   const asked = target(world, sessionId)
   if (!asked) return
   const { interactionId } = asked.request
-  const { sent, origin } = send(world, sessionId, { what: 'cancel', interactionId })
-  const input = { ...origin, interactionId }
+  const { sent, caller, call } = send(world, sessionId, { what: 'cancel', interactionId })
+  const input = { ...call, interactionId }
   settle(
     world,
     sent,
-    origin,
+    { caller, call },
     `cancel ${interactionId}`,
     async (desk) => (await desk.cancel(input)).interaction,
   )
@@ -59,7 +59,7 @@ export function cancel(world: World, sessionId: string): void {
 
 function answerToolCall(world: World, asked: Asked, answer: { decision: 'approve' }, fit: Fit): void {
   const { sessionId, toolCallId } = asked.request
-  const { sent, origin } = send(world, sessionId, {
+  const { sent, caller, call } = send(world, sessionId, {
     what: 'answer',
     interactionId: null,
     toolCallId,
@@ -67,19 +67,19 @@ function answerToolCall(world: World, asked: Asked, answer: { decision: 'approve
     fit,
     digestFits: true,
   })
-  const input = { ...origin, toolCallId, kind: 'approval', ...answer } as const
-  settle(world, sent, origin, `${fit} for ${toolCallId}`, (desk) => desk.answerToolCall(input))
+  const input = { ...call, toolCallId, kind: 'approval', ...answer } as const
+  settle(world, sent, { caller, call }, `${fit} for ${toolCallId}`, (desk) => desk.answerToolCall(input))
 }
 
 function settle(
   world: World,
   sent: Sent,
-  origin: Origin,
+  who: { caller: PersonCaller; call: SessionCall },
   name: string,
-  work: (desk: Desk) => Promise<Interaction>,
+  work: (desk: BoundDesk) => Promise<Interaction>,
 ): void {
-  const send = () => attempt(world, sent, origin, name, work)
-  if (origin.idempotencyKey === undefined) send()
+  const send = () => attempt(world, sent, who, name, work)
+  if (who.call.idempotencyKey === undefined) send()
   else world.sendKeyed(send)
 }
 
@@ -87,18 +87,18 @@ function settle(
 function attempt(
   world: World,
   sent: Sent,
-  origin: Origin,
+  who: { caller: PersonCaller; call: SessionCall },
   name: string,
-  work: (desk: Desk) => Promise<Interaction>,
+  work: (desk: BoundDesk) => Promise<Interaction>,
 ): void {
   const { model } = world
-  const keyed = origin.idempotencyKey !== undefined
+  const keyed = who.call.idempotencyKey !== undefined
   const id = 'interactionId' in sent ? sent.interactionId : null
   const aim = id === null ? undefined : model.asked.get(id)
   const again = () => {
-    if (keyed) world.retry(sent.id, () => attempt(world, sent, origin, name, work))
+    if (keyed) world.retry(sent.id, () => attempt(world, sent, who, name, work))
   }
-  world.call(`${sent.id} ${name}${keyed ? ' keyed' : ''}`, work, {
+  world.call(`${sent.id} ${name}${keyed ? ' keyed' : ''}`, (desk) => work(desk.as(who.caller)), {
     done: (told) => {
       const { response } = checkTold(model, told)
       const wins = response?.by?.name === sent.id

@@ -1,5 +1,4 @@
 import { createClient, HttpTransport, type Client } from '@askback/client'
-import type { Origin } from '@askback/core'
 import {
   emptyState,
   fold,
@@ -15,7 +14,7 @@ import type { LoggedSession } from './log-model.js'
 import { same } from './origin-rules.js'
 import { send } from './person.js'
 import { randomAnswer } from './requests.js'
-import { simulatedFetch } from './requests-to-gateway.js'
+import { simulatedFetch, type WhoAnswers } from './requests-to-gateway.js'
 import { checkRefusal } from './refusals.js'
 import { checkTold } from './told.js'
 import { holds } from './violation.js'
@@ -41,7 +40,7 @@ export class Clients {
   readonly #people: Person[] = []
   readonly #answered: (sessionId: string) => void
   /** Of the answers that are on their way, by interaction and person. */
-  readonly #answers = new Map<string, Origin>()
+  readonly #answers = new Map<string, ReturnType<WhoAnswers>>()
 
   /** `answered` is called after each answer that counts. */
   constructor(world: World, answered: (sessionId: string) => void) {
@@ -173,8 +172,8 @@ export class Clients {
     if (this.#answers.has(interactionId)) return
     const { answer, fit } = randomAnswer(kind, request, { random, lasting: state.cwd !== null })
     const what = { what: 'answer', interactionId, answer, fit, digestFits: true } as const
-    const { sent, origin } = send(this.#world, sessionId, what)
-    this.#answers.set(interactionId, { ...origin, idempotencyKey: sent.id })
+    const { sent, caller } = send(this.#world, sessionId, what)
+    this.#answers.set(interactionId, { caller, idempotencyKey: sent.id })
     this.#world.note(`${name} answers ${interactionId} with ${sent.id}`)
     void store.respond(interactionId, answer).then((outcome) =>
       this.#world.guard(() => {

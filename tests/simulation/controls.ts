@@ -15,11 +15,12 @@ export function cancelAll(
   const session = world.model.sessions.get(sessionId)
   if (!session) return
   const pending = session.asked.filter(({ response }) => !response)
-  const { sent, origin } = send(world, sessionId, { what: 'cancel_all' })
+  const { sent, caller, call } = send(world, sessionId, { what: 'cancel_all' })
   const cancel = async (desk: Desk) => {
-    if (how === 'interrupt') await desk.interrupt(sessionId, origin)
-    if (how === 'clear') await desk.clear(sessionId, origin)
-    if (how === 'delete') await desk.deleteSession(sessionId, origin)
+    const person = desk.as(caller)
+    if (how === 'interrupt') await person.interrupt(sessionId, call)
+    if (how === 'clear') await person.clear(sessionId, call)
+    if (how === 'delete') await person.deleteSession(sessionId, call)
   }
   world.call(`${sent.id} ${how} ${sessionId}`, cancel, {
     done: () => {

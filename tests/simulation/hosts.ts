@@ -1,9 +1,9 @@
-import type { Host } from '@askback/core'
+import type { BoundHost, PersonCaller } from '@askback/core'
 import { AGENT_LOST } from '@askback/core/internal'
 import type { AskbackError } from '@askback/protocol'
 import { respond } from './answers.js'
 import type { LoggedSession } from './log-model.js'
-import { send, type Origin } from './person.js'
+import { send, type SessionCall } from './person.js'
 import { LEASE_MS, type Process } from './process.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
@@ -92,32 +92,32 @@ export class Hosts {
 
   #message(id: string, process?: Process): void {
     const text = this.#world.newId('go')
-    const { sent, origin } = send(this.#world, id, { what: 'text', text })
-    const input = { ...origin, text, route: 'agent' } as const
-    this.#call(sent.id, origin, `message to ${id}`, (host) => host.message(input), process)
+    const { sent, caller, call } = send(this.#world, id, { what: 'text', text })
+    const input = { ...call, text, route: 'agent' } as const
+    this.#call(sent.id, { caller, call }, `message to ${id}`, (host) => host.message(input), process)
   }
 
   #control(id: string, how: 'interrupt' | 'clear' | 'delete'): void {
-    const { sent, origin } = send(this.#world, id, { what: 'cancel_all' })
-    this.#call(sent.id, origin, `${how} ${id}`, async (host) => {
-      if (how === 'interrupt') await host.interrupt(id, origin)
-      if (how === 'clear') await host.clear(id, origin)
-      if (how === 'delete') await host.deleteSession(id, origin)
+    const { sent, caller, call } = send(this.#world, id, { what: 'cancel_all' })
+    this.#call(sent.id, { caller, call }, `${how} ${id}`, async (host) => {
+      if (how === 'interrupt') await host.interrupt(id, call)
+      if (how === 'clear') await host.clear(id, call)
+      if (how === 'delete') await host.deleteSession(id, call)
     })
   }
 
   /** Whoever gave it a key sends it again until it is answered; the others give up. */
   #call(
     id: string,
-    origin: Origin,
+    who: { caller: PersonCaller; call: SessionCall },
     name: string,
-    work: (host: Host) => Promise<unknown>,
+    work: (host: BoundHost<PersonCaller>) => Promise<unknown>,
     to?: Process,
   ): void {
     const { random, plan } = this.#world
     const again = () => {
-      if (origin.idempotencyKey !== undefined)
-        this.#world.retry(`${id} ${name}`, () => this.#call(id, origin, name, work))
+      if (who.call.idempotencyKey !== undefined)
+        this.#world.retry(`${id} ${name}`, () => this.#call(id, who, name, work))
     }
     const outcome = {
       // It is durable, and what the process does about it has only begun.
@@ -131,7 +131,7 @@ export class Hosts {
       },
       lost: again,
     }
-    const process = this.#world.call(name, (_, { host }) => work(host), outcome, to)
+    const process = this.#world.call(name, (_, { host }) => work(host.as(who.caller)), outcome, to)
   }
 
   /** One process stands still until the others take over what it runs, and goes on as if nothing had happened. */

@@ -1,26 +1,29 @@
+import type { PersonCaller } from '@askback/core'
 import type { MessageBody } from '@askback/protocol'
 import type { Asked } from './log-model.js'
-import { send, target, type Origin } from './person.js'
+import { send, target, type SessionCall } from './person.js'
 import { checkRefusal } from './refusals.js'
 import type { Sent } from './sent.js'
 import { checkTold } from './told.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
 
+type Text = SessionCall & MessageBody
+
 /** A person types: that answers something, or goes to the agent. */
 export function message(world: World, sessionId: string): void {
   const { random } = world
   const text = random.pick(['A', '2', 'no thanks', 'yes', 'x'])
   const asked = random.chance(0.3) ? target(world, sessionId) : undefined
-  const { sent, origin } = send(world, sessionId, { what: 'text', text })
-  const input: Origin & MessageBody = {
-    ...origin,
+  const { sent, caller, call } = send(world, sessionId, { what: 'text', text })
+  const input: Text = {
+    ...call,
     text,
     route: random.pick(['auto', 'auto', 'agent', 'interaction']),
     ...(asked && { interactionId: asked.request.interactionId }),
     ...(random.chance(0.1) && { questionIndex: random.below(2) }),
   }
-  say(world, sent, input, asked)
+  say(world, sent, { caller, input }, asked)
 }
 
 /** A question answered in part. */
@@ -43,19 +46,25 @@ export function progress(world: World, sessionId: string): void {
   })
 }
 
-function say(world: World, sent: Sent, input: Origin & MessageBody, aim: Asked | undefined): void {
+function say(
+  world: World,
+  sent: Sent,
+  said: { caller: PersonCaller; input: Text },
+  aim: Asked | undefined,
+): void {
   const { model } = world
+  const { caller, input } = said
   const keyed = input.idempotencyKey !== undefined
   const again = () => {
-    if (keyed) world.retry(sent.id, () => say(world, sent, input, aim))
+    if (keyed) world.retry(sent.id, () => say(world, sent, said, aim))
   }
   const { text, route, interactionId } = input
   const name = `${sent.id} message ${JSON.stringify({ text, route, interactionId })} to ${input.sessionId}`
-  world.call(name, (desk) => desk.message(input), {
+  world.call(name, (desk) => desk.as(caller).message(input), {
     done: ({ routed, interactionId: taker = '' }) => {
       if (routed === 'interaction') return void model.known(taker)
-      const said = [...model.logs.values()].some(({ said }) => said.has(sent.id))
-      holds(said, 'durable first', () => `${sent.id} is not in the log`)
+      const isSaid = [...model.logs.values()].some((log) => log.said.has(sent.id))
+      holds(isSaid, 'durable first', () => `${sent.id} is not in the log`)
     },
     refused: (error) => {
       if (error.code === 'unavailable') again()

@@ -1,22 +1,29 @@
+import type { PersonCaller } from '@askback/core'
 import type { Asked } from './log-model.js'
 import type { Sent, SentByPerson } from './sent.js'
 import type { World } from './world.js'
 
-export interface Origin {
+/** What every call to a session has. */
+export interface SessionCall {
   sessionId: string
-  by: { id: string; name: string }
-  via: 'web'
   idempotencyKey?: string
 }
 
+interface SentCall {
+  sent: Sent
+  caller: PersonCaller
+  call: SessionCall
+}
+
 /** The log will name what was sent by the name of its actor. */
-export function send(world: World, sessionId: string, what: SentByPerson): { sent: Sent; origin: Origin } {
+export function send(world: World, sessionId: string, what: SentByPerson): SentCall {
   const { random, model } = world
   const id = world.newId('say')
   const sent: Sent = { id, sessionId, ...what }
   model.sent.set(id, sent)
   const by = { id: random.pick(['ann', 'bob']), name: id }
-  return { sent, origin: { sessionId, by, via: 'web', ...(random.chance(0.5) && { idempotencyKey: id }) } }
+  const call = { sessionId, ...(random.chance(0.5) && { idempotencyKey: id }) }
+  return { sent, call, caller: { by, via: 'web' } }
 }
 
 /** What a person looks at: mostly something pending, now and then what was settled long ago. */

@@ -1,4 +1,4 @@
-import type { Desk, Origin } from '@askback/core'
+import type { Desk, PersonCaller } from '@askback/core'
 import { AskbackError, errorCodes, type Json } from '@askback/protocol'
 import { isInLog } from '../../packages/gateway/src/streams/feed.js'
 import { sseEncoding } from '../../packages/gateway/src/streams/sse.js'
@@ -17,7 +17,10 @@ interface Request {
 }
 
 /** By whom an answer is given that comes over HTTP. */
-export type WhoAnswers = (answer: { interactionId: string; key: string }) => Origin
+export type WhoAnswers = (answer: { interactionId: string; key: string }) => {
+  caller: PersonCaller
+  idempotencyKey: string
+}
 
 /** `fetch` for clients of the simulation: any living process answers, with the routes that a client's stores need. */
 export function simulatedFetch(world: World, whoAnswers: WhoAnswers) {
@@ -70,9 +73,10 @@ async function answer(world: World, answering: Answering): Promise<Response> {
     const range = before === null ? { after: Number(after ?? 0) } : { before: Number(before) }
     return Response.json({ events: await desk.events(sessionId, { ...range, limit }), next: null })
   }
-  const origin = whoAnswers({ interactionId, key: headers.get('idempotency-key') ?? '' })
+  const { caller, idempotencyKey } = whoAnswers({ interactionId, key: headers.get('idempotency-key') ?? '' })
   const given = body as { answer: Json; digest?: string }
-  return Response.json(await desk.respond({ sessionId, interactionId, ...given, ...origin }))
+  const input = { sessionId, interactionId, ...given, idempotencyKey }
+  return Response.json(await desk.as(caller).respond(input))
 }
 
 async function sessionEvents(world: World, answering: Answering, sessionId: string): Promise<Response> {

@@ -66,10 +66,15 @@ export class Waits {
 
   #wait(wait: Wait): Process {
     const { sessionId, interactionId, abort } = wait
-    const options = this.#world.random.chance(0.7) ? { sessionId, claimAs: 'agent' } : {}
+    const isNamed = this.#world.random.chance(0.7)
     return this.#world.call(
       `wait ${interactionId}`,
-      (desk) => desk.wait(interactionId, { ...options, signal: abort.signal }),
+      (desk) => {
+        const { signal } = abort
+        return isNamed
+          ? desk.as({ id: 'agent' }).wait(interactionId, { sessionId, signal })
+          : desk.wait(interactionId, { signal })
+      },
       {
         ...this.#otherwise(wait),
         done: (settled) => {
@@ -87,7 +92,7 @@ export class Waits {
     const watch = `watch ${interactionId}`
     return this.#world.call(
       watch,
-      (desk) => desk.wait(interactionId, { sessionId, claimAs: null, signal: abort.signal }),
+      (desk) => desk.wait(interactionId, { sessionId, claim: false, signal: abort.signal }),
       {
         ...this.#otherwise(wait),
         done: ({ interaction: told }) => {
@@ -115,7 +120,7 @@ export class Waits {
     const poll = `poll ${interactionId}`
     return this.#world.call(
       poll,
-      (desk) => desk.wait(interactionId, { sessionId, claimAs: 'http', until: signal }),
+      (desk) => desk.as({ id: 'http' }).wait(interactionId, { sessionId, until: signal }),
       {
         ...this.#otherwise(wait),
         done,

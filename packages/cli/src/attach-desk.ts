@@ -1,5 +1,5 @@
 import { createClient, HttpTransport, type Client, type SessionStore } from '@askback/client'
-import type { ConnectorDesk } from '@askback/connectors'
+import type { ConnectorDesk, PersonActions } from '@askback/connectors'
 import { memoryStore, type Change, type Kv } from '@askback/core'
 import {
   AskbackError,
@@ -133,27 +133,6 @@ export class AttachedDesk implements ConnectorDesk {
     return (await gateway.json<{ interaction: Interaction }>({ method: 'GET', path })).interaction
   }
 
-  async respond(input: Parameters<ConnectorDesk['respond']>[0]): Promise<void> {
-    const { interactionId, answer, digest } = input
-    await this.#post(`/interactions/${encodeURIComponent(interactionId)}/response`, { answer, digest })
-  }
-
-  async progress(input: Parameters<ConnectorDesk['progress']>[0]): Promise<void> {
-    const { interactionId, answers } = input
-    await this.#post(`/interactions/${encodeURIComponent(interactionId)}/progress`, { answers })
-  }
-
-  message(input: Parameters<ConnectorDesk['message']>[0]): ReturnType<ConnectorDesk['message']> {
-    const { text, route, interactionId, questionIndex } = input
-    const body: MessageBody = {
-      text,
-      ...(route !== undefined && { route }),
-      ...(interactionId !== undefined && { interactionId }),
-      ...(questionIndex !== undefined && { questionIndex }),
-    }
-    return this.#post('/messages', body)
-  }
-
   session(): Promise<Session> {
     return Promise.resolve(sessionOf(this.#state))
   }
@@ -162,20 +141,31 @@ export class AttachedDesk implements ConnectorDesk {
     return [await this.session()]
   }
 
-  createSession(): Promise<never> {
-    return Promise.reject(new AskbackError('invalid_request', 'This terminal is attached to one session.'))
-  }
-
-  async interrupt(): Promise<void> {
-    await this.#post('/interrupt', {})
-  }
-
-  async clear(): Promise<void> {
-    await this.#post('/clear', {})
-  }
-
-  async setPermissionMode(_sessionId: string, mode: string): Promise<void> {
-    await this.#post('/permission-mode', { mode })
+  /** The gateway knows the person by the token of the connection, so the name that the terminal passes is not sent. */
+  as(): PersonActions {
+    const post = async (path: string, body: unknown): Promise<void> => {
+      await this.#post(path, body)
+    }
+    const pathOf = (interactionId: string) => `/interactions/${encodeURIComponent(interactionId)}`
+    return {
+      respond: ({ interactionId, answer, digest }) =>
+        post(`${pathOf(interactionId)}/response`, { answer, digest }),
+      progress: ({ interactionId, answers }) => post(`${pathOf(interactionId)}/progress`, { answers }),
+      message: ({ text, route, interactionId, questionIndex }) => {
+        const body: MessageBody = {
+          text,
+          ...(route !== undefined && { route }),
+          ...(interactionId !== undefined && { interactionId }),
+          ...(questionIndex !== undefined && { questionIndex }),
+        }
+        return this.#post('/messages', body)
+      },
+      createSession: () =>
+        Promise.reject(new AskbackError('invalid_request', 'This terminal is attached to one session.')),
+      interrupt: () => post('/interrupt', {}),
+      clear: () => post('/clear', {}),
+      setPermissionMode: (_sessionId, mode) => post('/permission-mode', { mode }),
+    }
   }
 
   /** A page of the log. Empty if `signal` aborts, so that leaving does not wait for a gateway that is away. */

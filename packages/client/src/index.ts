@@ -10,7 +10,7 @@ export type {
 } from './layout/layout-model.js'
 export { createLayout, layout } from './layout/layout.js'
 export { LiveBlocks, type LiveBlock } from './layout/live-blocks.js'
-export type { DirectDesk, DirectHost } from './transport/direct-host.js'
+export type { DirectDesk, DirectHost, DirectPerson } from './transport/direct-host.js'
 export { DirectTransport, type DirectTransportOptions } from './transport/direct-transport.js'
 export type { Fetch } from './transport/http-calls.js'
 export { HttpTransport, type HttpTransportOptions } from './transport/http-transport.js'

@@ -178,7 +178,7 @@ describe('[L4] after a jump of the local clock', () => {
     await rest()
     expect(await desk.interaction('s', interactionId)).toMatchObject({ settlement: 'timed_out' })
     expect((await desk.snapshot('s')).state.pending).toEqual([])
-    const late = desk.respond({ interactionId, answer, by })
+    const late = desk.as({ by }).respond({ interactionId, answer })
     await expect(late).rejects.toMatchObject({ code: 'already_settled' })
     desk.close()
   })
@@ -197,7 +197,7 @@ describe('[L4] after a jump of the local clock', () => {
     await rest()
     for (const { interactionId } of [before, after]) {
       expect(await desk.interaction('s', interactionId)).toMatchObject({ settlement: 'timed_out' })
-      const late = desk.respond({ interactionId, answer, by })
+      const late = desk.as({ by }).respond({ interactionId, answer })
       await expect(late).rejects.toMatchObject({ code: 'already_settled' })
     }
     desk.close()

@@ -9,21 +9,17 @@ export {
 } from './kinds/kinds.js'
 export { memoryStore } from './store/memory-store.js'
 export type * from './store/store.js'
+export type { Caller, PersonCaller, Role } from './decide/caller.js'
 export type { ReportedEvent } from './decide/command.js'
 export { PROTECTED_PATHS, type EditScope } from './decide/edit-target.js'
 export { type ReadLink } from './decide/resolve-path.js'
 export type { ApprovalRule } from './decide/rules.js'
 export type { ToolCallAnswer } from './desk/commands/answer-tool-call.js'
-export type {
-  DeskOptions,
-  Opened,
-  OpenInput,
-  Origin,
-  ReadOptions,
-  SessionSnapshot,
-  WaitOptions,
-} from './desk/desk-options.js'
+export type { DeskOptions, Opened, ReadOptions, SessionSnapshot, WaitOptions } from './desk/desk-options.js'
 export type { AllSessionsListener } from './desk/all-sessions.js'
+export type { OpenInput, Repeatable } from '@askback/protocol'
+export type { BoundDesk } from './desk/bound-desk.js'
+export type { DeskReader } from './desk/desk-reader.js'
 export { createDesk, type Desk } from './desk/desk.js'
 export type { Advance, DurableSeq, Follower, Head } from './desk/committed.js'
 export type { GoneListener, Listener } from './desk/listeners.js'
@@ -53,5 +49,5 @@ export type {
   LiveDelta,
   AgentEnd,
 } from './agents/agent.js'
-export { createHost, type Host, type HostOptions } from './agents/host.js'
+export { createHost, type BoundHost, type Host, type HostOptions } from './agents/host.js'
 export type { LiveListener } from './agents/live-feed.js'

@@ -8,6 +8,7 @@ import type { Credentials } from './credentials/credentials.js'
 import { Access } from './http/access.js'
 import { createAdmission, createOriginGuard } from './http/admission.js'
 import { parseBodies } from './http/body.js'
+import { Callers } from './http/callers.js'
 import { serveCors } from './http/cors.js'
 import { Drain, InFlight } from './http/drain.js'
 import { FailedLogins, AgentRate, RateLimit } from './http/rate-limits.js'
@@ -122,6 +123,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     }),
     proxies,
     access: new Access(host.desk),
+    callers: new Callers(host),
     rateLimit: requestsPerMinute === undefined ? null : new RateLimit(clock, requestsPerMinute),
     agentRate:
       agentRequestsPerSecond === null

@@ -2,7 +2,7 @@ import { AskbackError, isRecord } from '@askback/protocol'
 import { parseWith } from '@askback/core/internal'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Credential } from './credentials/credential.js'
-import { readActor, authenticate, checkNotRevoked } from './http/authenticate.js'
+import { authenticate, checkNotRevoked } from './http/authenticate.js'
 import type { ParsedBody } from './http/body.js'
 import { idempotencyKey } from './http/idempotent.js'
 import { sendResponse, sendError, toAskbackError } from './http/responses.js'
@@ -111,7 +111,7 @@ async function handleRequest(
   reply: FastifyReply,
 ): Promise<void> {
   if (request.credential) await checkAfterBody(context, request.credential, route)
-  const response = await handle(readCall(route, request, reply))
+  const response = await handle(readCall(route, context, request, reply))
   if (!('handled' in response)) sendResponse(reply, response)
 }
 
@@ -133,21 +133,23 @@ function checkAfterBody(
   return undefined
 }
 
-function readCall(route: ApiRoute, request: FastifyRequest, reply: FastifyReply): AnyRouteCall {
+function readCall(
+  route: ApiRoute,
+  { callers, host }: GatewayContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): AnyRouteCall {
   const { query, method, name } = route
   const { credential, headers } = request
-  const origin: AnyRouteCall['origin'] = credential ? readActor(credential, headers) : {}
-  if (credential && method !== 'GET') {
-    const key = idempotencyKey(headers['idempotency-key'], name, credential.id)
-    if (key !== undefined) origin.idempotencyKey = key
-  }
+  const key = method === 'GET' ? undefined : headers['idempotency-key']
   return {
     // The router provides each of them as text, so their schema is used for the OpenAPI document only.
     params: request.params,
     query: query ? parse(query, request.query, 'the query') : undefined,
     body: bodyOf(route, request),
     credential,
-    origin,
+    host: credential ? callers.bind(credential, headers) : host,
+    idempotencyKey: credential ? idempotencyKey(key, name, credential.id) : undefined,
     request,
     reply,
   }
@@ -180,8 +182,8 @@ export function routeTable(
     ...sessionRoutes(context),
     ...adoptRoutes(context),
     ...streamRoutes,
-    ...messageRoutes(context),
-    ...toolCallRoutes(context),
+    ...messageRoutes(),
+    ...toolCallRoutes(),
     ...interactionRoutes(context),
     ...ruleRoutes(context),
     ...auditRoutes(context),

@@ -1,4 +1,4 @@
-import type { Origin, Clock, Host, Store } from '@askback/core'
+import type { BoundHost, Clock, Host, PersonCaller, Store } from '@askback/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { GatewayConfig } from './config.js'
@@ -6,6 +6,7 @@ import type { AgentCredential, Credential, PersonCredential } from './credential
 import type { Credentials } from './credentials/credentials.js'
 import type { Access } from './http/access.js'
 import type { Admit } from './http/admission.js'
+import type { Callers } from './http/callers.js'
 import type { Drain } from './http/drain.js'
 import type { FailedLogins, AgentRate, RateLimit } from './http/rate-limits.js'
 import type { RouteResponse } from './http/responses.js'
@@ -65,8 +66,10 @@ export interface RouteCall<W extends AllowedCallers, Params, Query, Body> {
   query: Query
   body: Body
   credential: CredentialFor<W>
-  /** The actor and surface of the request, and its idempotency key in its scope. */
-  origin: Origin
+  /** The host, bound to the caller of the request. */
+  host: HostFor<W>
+  /** The idempotency key of the request in its scope. */
+  idempotencyKey: string | undefined
   request: FastifyRequest
   reply: FastifyReply
 }
@@ -76,6 +79,8 @@ type CredentialFor<W extends AllowedCallers> = W extends 'anyone'
   : W extends 'person'
     ? PersonCredential
     : PersonCredential | AgentCredential
+
+type HostFor<W extends AllowedCallers> = W extends 'person' ? BoundHost<PersonCaller> : BoundHost
 
 /** With the types of its request erased, so that all routes fit in one table. */
 export type ApiRoute = RouteSpec<AllowedCallers, unknown, unknown, unknown>
@@ -111,6 +116,7 @@ export interface GatewayContext {
   admit: Admit
   proxies: TrustedProxies
   access: Access
+  callers: Callers
   rateLimit: RateLimit | null
   agentRate: AgentRate | null
   drain: Drain

@@ -1,9 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import type { Credential } from './credentials/credential.js'
 import type { RequestSender } from './http/admission.js'
-import { readActor, authenticate, checkNotRevoked, identify } from './http/authenticate.js'
+import { authenticate, checkNotRevoked, identify } from './http/authenticate.js'
 import type { GatewayContext } from './route.js'
-import { type Caller, type SocketCaller, registerStreams, type GatewayStreams } from './streams/register.js'
+import {
+  type StreamCaller,
+  type SocketCaller,
+  registerStreams,
+  type GatewayStreams,
+} from './streams/register.js'
 
 /**
  * Serves the streams behind the same checks as every other route. `stop` ends the subscription to revoked credentials, which may
@@ -42,13 +47,12 @@ function authorizeSocket(sender: RequestSender, context: GatewayContext): Socket
   }
 }
 
-function callerOf(credential: Credential, { headers }: RequestSender, context: GatewayContext): Caller {
+function callerOf(credential: Credential, { headers }: RequestSender, context: GatewayContext): StreamCaller {
   context.rateLimit?.count(credential.id)
-  const { by, via } = readActor(credential, headers)
   return {
     credential: credential.id,
     key: credential.key,
-    person: by ? { by, via } : null,
+    person: credential.kind === 'person' ? context.callers.bind(credential, headers).desk : null,
     mayRead: (sessionId) => context.access.mayRead(credential, sessionId),
     async checkNotRevoked() {
       if (credential.kind === 'person')

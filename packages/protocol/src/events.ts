@@ -1,6 +1,15 @@
 import { z } from 'zod'
 import { AskbackError } from './errors.js'
-import { actor, anchor, onTimeout, presentation, requestSource, settlementKind, via } from './interaction.js'
+import {
+  actor,
+  anchor,
+  asker,
+  onTimeout,
+  presentation,
+  requestSource,
+  settlementKind,
+  via,
+} from './interaction.js'
 import { json } from './json.js'
 import { permissionMode, sessionStatus } from './session.js'
 
@@ -98,9 +107,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
     errors: z.record(z.string(), z.string()).optional(),
     progress: json.optional(),
     repromptOf: id.optional(),
-    agentId: z.string().optional(),
-    openedBy: z.string().optional(),
-    source: requestSource.optional(),
+    ...asker,
     anchor: anchor.optional(),
   }),
   event('interaction_progress', { interactionId: id, answers: json }),

@@ -41,6 +41,15 @@ export type OnTimeout = z.infer<typeof onTimeout>
 export type RequestSource = z.infer<typeof requestSource>
 export type Anchor = z.infer<typeof anchor>
 
+/** Who asked, in the event of a request and in its interaction. */
+export const asker = {
+  /** The subagent that asked. */
+  agentId: z.string().optional(),
+  /** The credential that asked. When it reads the settlement, that counts as a claim (L10). */
+  openedBy: z.string().optional(),
+  source: requestSource.optional(),
+}
+
 /** One request to a person and, once it is settled, its settlement. Times are epoch milliseconds of server time. */
 export const interaction = z.object({
   /** The `seq` of its `interaction_request`, so it orders the requests of a session. */
@@ -66,11 +75,7 @@ export const interaction = z.object({
   /** The interaction that asked first, if this one asks again after an answer that did not pass (L6). */
   repromptOf: z.string().optional(),
   anchor: anchor.optional(),
-  /** The subagent that asked. */
-  agentId: z.string().optional(),
-  /** The credential that asked. When it reads the settlement, that counts as a claim (L10). */
-  openedBy: z.string().optional(),
-  source: requestSource.optional(),
+  ...asker,
   settlement: settlementKind.optional(),
   answer: json.optional(),
   message: z.string().optional(),

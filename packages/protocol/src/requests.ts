@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { approvalScope } from './approval.js'
 import { sessionEvent, toolCallSource, type NewEventOf } from './events.js'
-import { interaction, requestSource, via } from './interaction.js'
+import { requestSource, via } from './interaction.js'
 import { json } from './json.js'
 import { permissionMode } from './session.js'
 
@@ -11,6 +11,8 @@ export const wellFormed = z.string().refine((value) => value.isWellFormed(), 'ho
 const id = wellFormed.min(1).max(500)
 /** An id that is only looked up: if there is nothing of that id, the answer is `not_found`. */
 const lookupId = z.string()
+/** Where in the agent's work it belongs. */
+const turnPosition = { turnId: id.optional(), responseId: id.optional() }
 
 // The bodies of the HTTP routes. The inputs of the library's calls, below, extend them.
 
@@ -62,8 +64,7 @@ export const toolCallBody = z.object({
   toolCallId: id.optional(),
   toolName: id,
   input: json,
-  turnId: id.optional(),
-  responseId: id.optional(),
+  ...turnPosition,
 })
 
 export const toolResultBody = z.object({ output: json, isError: z.boolean().optional() })
@@ -134,68 +135,74 @@ export type AdoptBody = z.infer<typeof adoptBody>
 
 // The inputs of the library's calls: the body of the route, and what the route takes from its address and headers.
 
-/** Who makes a call, and the idempotency key that makes repeated calls count once. */
-export const callOrigin = z.object({
+/** Who makes the calls. It is bound once, with `desk.as`, so it is no part of the inputs below. */
+export const callerInput = z.object({
   by: z.object({ id: wellFormed, name: wellFormed.optional() }).optional(),
   via: via.optional(),
+  id: id.optional(),
+  role: z.enum(['agent', 'person']).optional(),
+  fence: z.object({ key: z.string(), version: z.number() }).optional(),
+})
+
+export const repeatable = z.object({
+  /** A repeated call with the same key takes effect once. Keys are scoped to the session. */
   idempotencyKey: wellFormed.min(1).max(1000).optional(),
 })
 
 export const createSessionInput = createSessionBody.extend({
   id: lookupId.optional(),
   source: wellFormed.optional(),
-  ...callOrigin.shape,
+  ...repeatable.shape,
 })
 
 export const openInput = openBody.extend({
   sessionId: lookupId,
-  idempotencyKey: callOrigin.shape.idempotencyKey,
-  /** The tool call that the environment of the caller names. A `toolCallId` has precedence. */
+  ...repeatable.shape,
+  /** The tool call named by the caller's environment. `toolCallId` of the request has priority. */
   anchorTo: id.optional(),
-  /** The agent's own session id that the environment of the caller names: refused if it is not that of this session. */
+  /** The agent's own session, named by the caller's environment. The request is refused if this session belongs to another one. */
   agentThread: id.optional(),
-  /** Whether to look for the tool call that the request belongs to, if it names none. */
+  /** If no tool call is named, searches the recorded ones for the call that this request belongs to. */
   rendezvous: z.boolean().optional(),
-  turnId: id.optional(),
-  responseId: id.optional(),
+  ...turnPosition,
+  /** The subagent that asks. */
   agentId: id.optional(),
-  /** What the tool would write to, relative to the session's folder, if the adapter knows. */
+  /** What the tool would write to, relative to the session's folder, if the adapter knows. Otherwise its name and input tell. */
   edit: z.enum(['inside', 'outside', 'plan_file', 'none']).optional(),
-  /** The credential that asks. */
-  openedBy: id.optional(),
   source: requestSource.optional(),
-  /** Claims the settlement in this name if the interaction is settled at once. */
-  claimAs: id.optional(),
-  role: z.enum(['agent', 'person']).optional(),
+  /**
+   * Claims the settlement for the caller if a permission mode or a rule settles the interaction at once (L10).
+   *
+   * @default false
+   */
+  claim: z.boolean().optional(),
 })
 
-const interactionTarget = { ...callOrigin.shape, sessionId: lookupId.optional(), interactionId: lookupId }
+const interactionTarget = { ...repeatable.shape, sessionId: lookupId.optional(), interactionId: lookupId }
 
 export const respondInput = respondBody.extend(interactionTarget)
 export const cancelInput = z.object({ ...interactionTarget, message: wellFormed.optional() })
-
-export const claimInput = interaction.pick({ sessionId: true, interactionId: true, status: true })
 
 export const progressInput = z.object({
   sessionId: lookupId,
   interactionId: lookupId,
   answers: json,
-  idempotencyKey: callOrigin.shape.idempotencyKey,
+  ...repeatable.shape,
 })
 
 export const reportInput = z.object({
   sessionId: lookupId,
   events: json,
-  idempotencyKey: callOrigin.shape.idempotencyKey,
+  ...repeatable.shape,
 })
 
 export const reportToolCallInput = toolCallBody.extend({
   sessionId: lookupId,
   source: toolCallSource.optional(),
-  idempotencyKey: callOrigin.shape.idempotencyKey,
+  ...repeatable.shape,
 })
 
-const toolCallTarget = { ...callOrigin.shape, sessionId: lookupId }
+const toolCallTarget = { ...repeatable.shape, sessionId: lookupId }
 
 /** An answer to the question or the approval of a tool call, by the id of that call. */
 export const answerToolCallInput = z.discriminatedUnion('kind', [
@@ -207,10 +214,13 @@ export const answerToolCallInput = z.discriminatedUnion('kind', [
 ])
 
 export const messageInput = messageBody.extend({
-  ...callOrigin.shape,
-  by: callOrigin.shape.by.unwrap(),
+  ...repeatable.shape,
   sessionId: lookupId,
 })
+
+export type OpenInput = z.infer<typeof openInput>
+/** Options of a call that may be repeated. */
+export type Repeatable = z.infer<typeof repeatable>
 
 /** Selects a part of a session's log. */
 export const eventsInput = z.object({

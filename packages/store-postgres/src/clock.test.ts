@@ -116,7 +116,7 @@ describe('[L5] desks on machines whose clocks are three minutes apart', () => {
       await expect.poll(() => performance.now() - pause).toBeGreaterThan(150)
       expect(await there.interaction(sessionId, interactionId)).toMatchObject({ status: 'pending' })
       const answer = { answers: [{ selected: ['One'] }] }
-      const answered = await there.respond({ interactionId, answer, by })
+      const answered = await there.as({ by }).respond({ interactionId, answer })
       expect(answered.interaction).toMatchObject({ settlement: 'answered' })
     }
   })
@@ -131,7 +131,7 @@ describe('[L5] desks on machines whose clocks are three minutes apart', () => {
       const sessionId = (await here.desk.createSession()).session.id
       const opened = await here.desk.open({ sessionId, kind: 'question', request: question, timeoutMs: 400 })
       const { interactionId, expiresAt } = opened.interaction
-      const settlement = await there.desk.wait(interactionId, { sessionId, claimAs: null })
+      const settlement = await there.desk.wait(interactionId, { sessionId, claim: false })
       expect(settlement).toMatchObject({ settlement: 'timed_out' })
       expect(settlement.interaction.settledAt).toBeGreaterThanOrEqual(expiresAt!)
       expect(await databaseTime()).toBeGreaterThan(expiresAt! - ERROR_MS)
@@ -142,7 +142,7 @@ describe('[L5] desks on machines whose clocks are three minutes apart', () => {
     const [slow, fast] = [await machine(-90_000), await machine(90_000)]
     await slow.desk.createSession({ id: 's' })
     for (let round = 0; round < 10; round++) {
-      for (const { desk } of [fast, slow]) await desk.message({ sessionId: 's', text: `${round}`, by })
+      for (const { desk } of [fast, slow]) await desk.as({ by }).message({ sessionId: 's', text: `${round}` })
     }
     const times = (await slow.store.read({ sessionId: 's', limit: 100 })).map(
       (event: SessionEvent) => event.at,

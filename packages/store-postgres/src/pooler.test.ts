@@ -58,11 +58,9 @@ it('a bus needs the direct address for the connection that listens, and says so'
   const { interaction } = await here!.desk.open({ sessionId: session.id, kind: 'question', request })
   const { interactionId } = interaction
   const settled = here!.desk.wait(interactionId)
-  await there!.desk.respond({
-    interactionId,
-    answer: { answers: [{ selected: ['Yes'] }] },
-    by: { id: 'ada' },
-  })
+  await there!.desk
+    .as({ by: { id: 'ada' } })
+    .respond({ interactionId, answer: { answers: [{ selected: ['Yes'] }] } })
   expect(await settled).toMatchObject({ settlement: 'answered' })
   await Promise.all([here!.close(), there!.close()])
 })

@@ -105,7 +105,7 @@ describe('two desks on one PostgreSQL', () => {
   it('an answer at one desk resolves a wait at the other', async () => {
     const { here, there } = await twoDesks()
     const { interactionId, settled } = await openQuestion(here)
-    await there.respond({ interactionId, answer, by: { id: 'ada' } })
+    await there.as({ by: { id: 'ada' } }).respond({ interactionId, answer })
     expect(await settled).toMatchObject({ settlement: 'answered', answer })
   })
 
@@ -113,7 +113,7 @@ describe('two desks on one PostgreSQL', () => {
     const { here, there, members } = await twoDesks({ repairMs: 100 })
     await Promise.all(members.map((bus) => bus.close()))
     const { interactionId, settled } = await openQuestion(here)
-    await there.respond({ interactionId, answer, by: { id: 'ada' } })
+    await there.as({ by: { id: 'ada' } }).respond({ interactionId, answer })
     expect(await settled).toMatchObject({ settlement: 'answered' })
   })
 
@@ -133,7 +133,7 @@ describe('two desks on one PostgreSQL', () => {
       )
       .toHaveLength(2)
     const { interactionId, settled } = await openQuestion(here)
-    await there.respond({ interactionId, answer, by: { id: 'ada' } })
+    await there.as({ by: { id: 'ada' } }).respond({ interactionId, answer })
     expect(await settled).toMatchObject({ settlement: 'answered' })
   })
 })

@@ -210,7 +210,7 @@ describe.concurrent('a session', () => {
     await session.pending()
     const pids = programsOf(session.home)
     expect(pids.length).toBeGreaterThan(0)
-    await session.host.deleteSession(session.sessionId, me)
+    await session.host.as(me).deleteSession(session.sessionId)
     await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
     await session.close()
   })

@@ -77,7 +77,7 @@ it('is interrupted while its request is pending', async () => {
   const session = await startSession()
   await session.say(when)
   await session.pending()
-  await session.host.interrupt(session.sessionId, me)
+  await session.host.as(me).interrupt(session.sessionId)
   expect((await session.of('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
   await session.say('say hello')
   expect((await session.until('turn_ended', 2))[1]).toMatchObject({ reason: 'done' })

@@ -18,7 +18,7 @@ describe.concurrent('a request without an answer', () => {
     const session = await acpSession()
     await session.say('make a file')
     await session.pending()
-    await session.host.interrupt(session.sessionId, me)
+    await session.host.as(me).interrupt(session.sessionId)
     expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
     expect(await session.of('interaction_response')).toMatchObject([{ settlement: 'cancelled' }])
     await eventually(async () => expect(await outcome(session)).toEqual({ outcome: 'cancelled' }))
@@ -40,11 +40,9 @@ describe.concurrent('a request without an answer', () => {
     const session = await acpSession()
     await session.say('ask me')
     const [item] = await session.pending()
-    await session.host.desk.cancel({
-      ...me,
-      sessionId: session.sessionId,
-      interactionId: item!.interactionId,
-    })
+    await session.host.desk
+      .as(me)
+      .cancel({ sessionId: session.sessionId, interactionId: item!.interactionId })
     await session.until('turn_ended')
     expect((await session.of('text'))[0]!.text).toBe('You answered {"action":"cancel"}.')
     await session.close()
@@ -165,7 +163,7 @@ describe.concurrent('a failure', () => {
     const session = await acpSession({ command: ['/bin/sh', '-c', 'tail -f /dev/null'] })
     await session.say('say hello')
     await eventually(() => expect(programsOf(session.home, 'tail')).toHaveLength(1))
-    await session.host.interrupt(session.sessionId, me)
+    await session.host.as(me).interrupt(session.sessionId)
     expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
     expect(await session.of('error')).toEqual([])
     expect(programsOf(session.home)).toEqual([])

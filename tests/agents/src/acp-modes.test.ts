@@ -49,7 +49,7 @@ describe.concurrent('the mode that an agent starts in', () => {
     })
     await session.say('which mode')
     await session.until('turn_ended')
-    await session.host.setPermissionMode(session.sessionId, 'default', { by: { id: 'me' }, via: 'direct' })
+    await session.host.as({ by: { id: 'me' }, via: 'direct' }).setPermissionMode(session.sessionId, 'default')
     await session.say('which mode')
     await session.until('turn_ended', 2)
     expect((await session.of('text')).map(({ text }) => text)).toEqual(['I am in plan.', 'I am in build.'])

@@ -40,7 +40,7 @@ afterAll(() => Promise.all([codexModel.close(), claudeModel.close()]))
 
 async function adopt(store: Store, history: AdoptBody): Promise<string> {
   const desk = createDesk({ store })
-  const { session } = await desk.adopt(history, { id: 'ada' })
+  const { session } = await desk.as({ by: { id: 'ada' } }).adopt(history)
   desk.close()
   return session.id
 }

@@ -70,7 +70,7 @@ export async function agentSession({ adapter, cwd, mode, before, shells = {} }: 
     errors,
     events,
     lastEvents,
-    say: (text: string) => host.message({ sessionId, text, ...me, route: 'agent' }),
+    say: (text: string) => host.as(me).message({ sessionId, text, route: 'agent' }),
     /** Waits for at least so many pending requests. */
     pending: (count = 1): Promise<Interaction[]> =>
       waitFor(async () => {
@@ -78,7 +78,7 @@ export async function agentSession({ adapter, cwd, mode, before, shells = {} }: 
         return interactions.length >= count ? interactions : undefined
       }),
     answer: (item: Interaction, answer: unknown) =>
-      host.desk.respond({ ...me, sessionId, interactionId: item.interactionId, answer }),
+      host.desk.as(me).respond({ sessionId, interactionId: item.interactionId, answer }),
     /** Waits for so many events of this type. */
     until: <Type extends SessionEvent['type']>(type: Type, times = 1): Promise<EventOf<Type>[]> =>
       waitFor(async () => {

@@ -62,7 +62,7 @@ describe.concurrent('a failure', () => {
     const [notice] = await session.until('error')
     expect(notice).toMatchObject({ code: 'agent_retries', fatal: false })
     expect(notice!.message).toMatch(expected)
-    await session.host.interrupt(session.sessionId, me)
+    await session.host.as(me).interrupt(session.sessionId)
     expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
     const requests = endpoint.of(when).length
     await sayHello(session, 2)
@@ -87,7 +87,7 @@ describe.concurrent('a failure', () => {
     const session = await claudeSession({ url: gone.url })
     await session.say('say hello')
     expect((await session.until('error'))[0]!.message).toMatch(/The model cannot be reached/)
-    await session.host.interrupt(session.sessionId, me)
+    await session.host.as(me).interrupt(session.sessionId)
     expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
     await session.close()
   })
@@ -115,7 +115,7 @@ describe.concurrent('a failure', () => {
     await eventually(() =>
       expect(session.host.liveBlocks(session.sessionId)).toMatchObject([{ text: 'Half of' }]),
     )
-    await session.host.interrupt(session.sessionId, me)
+    await session.host.as(me).interrupt(session.sessionId)
     expect((await session.of('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
     expect(await session.of('text')).toMatchObject([{ text: 'Half of', partial: true }])
     expect((await session.host.snapshot(session.sessionId)).live).toEqual([])
@@ -143,7 +143,7 @@ describe.concurrent('a failure', () => {
     const hangingPrograms = () => programsOf(session.home, 'tail')
     await session.say('say hello')
     await eventually(() => expect(hangingPrograms()).toHaveLength(1))
-    await session.host.interrupt(session.sessionId, me)
+    await session.host.as(me).interrupt(session.sessionId)
     expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
     await eventually(() => expect(hangingPrograms()).toEqual([]))
     await session.say('say hello')

@@ -33,7 +33,7 @@ it('an embedder’s query asks through a session with one line of code', async (
       asked.push(event.kind)
       const answer =
         event.kind === 'question' ? { answers: [{ selected: ['Right'] }] } : { decision: 'approve' }
-      void desk.respond({ ...me, interactionId: event.interactionId, answer })
+      void desk.as(me).respond({ interactionId: event.interactionId, answer })
     }
   })
 

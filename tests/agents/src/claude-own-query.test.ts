@@ -43,7 +43,7 @@ async function startWorld(sessionId = 'my-own') {
         for (const event of committed) if (event.type === 'interaction_request') void handle(event)
       })
     },
-    answer: (interactionId: string, answer: unknown) => desk.respond({ ...me, interactionId, answer }),
+    answer: (interactionId: string, answer: unknown) => desk.as(me).respond({ interactionId, answer }),
   }
 }
 

@@ -111,7 +111,7 @@ describe.concurrent('a plan', () => {
     const [item] = await session.pending()
     await session.answer(item!, { decision: 'clean_edit' })
     await cleared
-    await session.host.interrupt(session.sessionId, me)
+    await session.host.as(me).interrupt(session.sessionId)
     await session.say('what now')
     expect((await session.until('turn_ended', 2)).map(({ reason }) => reason)).toEqual([
       'interrupted',

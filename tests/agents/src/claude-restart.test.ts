@@ -178,7 +178,7 @@ describe.concurrent('after a restart of the gateway', () => {
     )
     await first.close()
     const between = createDesk({ store: first.store })
-    await between.respond({ ...me, interactionId: items[0]!.interactionId, answer: approve })
+    await between.as(me).respond({ interactionId: items[0]!.interactionId, answer: approve })
     await between.wait(items[0]!.interactionId)
     between.close()
     const second = await claudeSession({ url: endpoint.url, before: first })
@@ -195,7 +195,7 @@ describe.concurrent('after a restart of the gateway', () => {
     )
     await first.close()
     const between = createDesk({ store: first.store })
-    await between.respond({ ...me, interactionId: items[0]!.interactionId, answer: blue })
+    await between.as(me).respond({ interactionId: items[0]!.interactionId, answer: blue })
     between.close()
     const second = await claudeSession({ url: endpoint.url, before: first })
     expect((await second.until('turn_ended'))[0]).toMatchObject({ reason: 'done' })
@@ -231,11 +231,9 @@ describe.concurrent('after a restart of the gateway', () => {
       // The settlement is claimed, but the process ended before it could use it.
       const between = createDesk({ store: first.store })
       const feedback = decision === 'adjust' ? { feedback: `Look twice ${when}` } : {}
-      await between.respond({
-        ...me,
-        interactionId: items[0]!.interactionId,
-        answer: { decision, ...feedback },
-      })
+      await between
+        .as(me)
+        .respond({ interactionId: items[0]!.interactionId, answer: { decision, ...feedback } })
       await between.wait(items[0]!.interactionId)
       between.close()
       const second = await claudeSession({ url: endpoint.url, before: first })
@@ -267,7 +265,7 @@ describe.concurrent('a program that is killed with a pending request', () => {
     process.kill(programOf(first.home), 'SIGKILL')
     await first.until('error')
     const before = endpoint.requests.length
-    await first.host[how](first.sessionId, me)
+    await first.host.as(me)[how](first.sessionId)
     expect((await first.until('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
     await eventually(() => expect(programsOf(first.home)).toEqual([]))
     expect(endpoint.of(`lost, then ${how}`)).toHaveLength(1)
@@ -295,7 +293,7 @@ describe.concurrent('a program that is killed with a pending request', () => {
     process.kill(programOf(session.home), 'SIGKILL')
     await session.until('error')
     await session.answer(first!, blue)
-    await session.host.interrupt(session.sessionId, me)
+    await session.host.as(me).interrupt(session.sessionId)
     expect((await session.until('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
     expect(started).toBe(1)
     expect(endpoint.of(when)).toHaveLength(1)

@@ -156,7 +156,7 @@ describe.concurrent('a Codex whose gateway is killed', () => {
     endpoint.add({ when, steps: runForever() })
     const killed = await killedAt(when, whileRunning)
     const session = await killed.next()
-    await session.host.interrupt(session.sessionId, me)
+    await session.host.as(me).interrupt(session.sessionId)
     expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
     await session.close()
   })

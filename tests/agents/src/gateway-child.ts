@@ -47,6 +47,6 @@ desk.on(({ events }) => {
     if (dies) process.kill(process.pid, 'SIGKILL')
   }
   const asked = events.find((event) => event.type === 'interaction_request')
-  if (asked && answer) void desk.respond({ ...me, interactionId: asked.interactionId, answer })
+  if (asked && answer) void desk.as(me).respond({ interactionId: asked.interactionId, answer })
 })
-await host.message({ sessionId: session.id, text, ...me })
+await host.as(me).message({ sessionId: session.id, text })

@@ -17,4 +17,4 @@ writeSync(1, `${session.id}\n`)
 host.desk.on(({ events }) => {
   for (const { type } of events) writeSync(1, `${type}\n`)
 })
-await host.message({ sessionId: session.id, text, by: { id: 'me' }, via: 'direct' })
+await host.as({ by: { id: 'me' }, via: 'direct' }).message({ sessionId: session.id, text })

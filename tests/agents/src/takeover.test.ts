@@ -106,13 +106,9 @@ async function twoGateways(text: string, setup: AgentSetup, until: SessionEvent[
     events,
     pending: async () => (await here.host.desk.pending({ sessionId })).interactions,
     answer: (item: Interaction, answer: unknown) =>
-      here.host.desk.respond({
-        sessionId,
-        interactionId: item.interactionId,
-        answer,
-        by: { id: 'me' },
-        via: 'direct',
-      }),
+      here.host.desk
+        .as({ by: { id: 'me' }, via: 'direct' })
+        .respond({ sessionId, interactionId: item.interactionId, answer }),
     ended: () => eventually(async () => expect(await of('turn_ended')).toMatchObject([{ reason: 'done' }])),
     ran: () => readFile(join(cwd, 'ran'), 'utf8').catch(() => ''),
   }

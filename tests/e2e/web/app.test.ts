@@ -214,7 +214,7 @@ describe('what an agent sends', () => {
       const events = Array.from({ length: 500 }, (_, index) => readCall(batch * 500 + index)).flat()
       await desk.report({ sessionId: session.id, events })
     }
-    await desk.message({ sessionId: session.id, text: 'The last words.', by: { id: 'me' } })
+    await desk.as({ by: { id: 'me' } }).message({ sessionId: session.id, text: 'The last words.' })
     desk.close()
     await store.close()
     const page = await openWindow(await serve({ data }))

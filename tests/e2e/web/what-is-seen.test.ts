@@ -69,7 +69,7 @@ describe('the page itself never scrolls', () => {
     const desk = createDesk({ store })
     const { session } = await desk.createSession({ agent: null })
     for (let index = 0; index < 40; index++)
-      await desk.message({ sessionId: session.id, text: `Message ${index}`, by: { id: 'me' } })
+      await desk.as({ by: { id: 'me' } }).message({ sessionId: session.id, text: `Message ${index}` })
     desk.close()
     await store.close()
     const page = await openWindow(await serve({ data }))

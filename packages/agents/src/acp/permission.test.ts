@@ -42,7 +42,7 @@ it('[L11] asks again about a call that changed at the moment of the answer', asy
     return (await pending())[0]!
   }
   const approve = ({ interactionId }: Interaction) =>
-    desk.respond({ sessionId: 's', interactionId, answer: { decision: 'approve' }, via: 'web' })
+    desk.as({ via: 'web' }).respond({ sessionId: 's', interactionId, answer: { decision: 'approve' } })
   const first = await asksAbout('ls')
   input = { command: 'rm -rf .' }
   await approve(first)

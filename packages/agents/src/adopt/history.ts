@@ -42,7 +42,7 @@ const FORMATS: TranscriptFormat[] = [
  * Reads a whole transcript of Claude Code, or a rollout of Codex. Throws `invalid_request` if the text is neither.
  *
  * @example
- * await desk.adopt(parseHistory(await readFile(path, 'utf8')), { id: 'ada' })
+ * await desk.as({ by: { id: 'ada' } }).adopt(parseHistory(await readFile(path, 'utf8')))
  */
 export function parseHistory(text: string): AdoptBody {
   const reader = new HistoryReader()
@@ -56,7 +56,7 @@ export function parseHistory(text: string): AdoptBody {
  * @example
  * const reader = new HistoryReader()
  * for await (const line of createInterface({ input: createReadStream(path) })) reader.add(line)
- * await desk.adopt(reader.history(), { id: 'ada' })
+ * await desk.as({ by: { id: 'ada' } }).adopt(reader.history())
  */
 export class HistoryReader {
   readonly #items: AdoptedItem[] = []

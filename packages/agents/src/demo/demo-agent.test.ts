@@ -52,7 +52,7 @@ async function startSpeaking() {
   })
   await host.ready
   const sessionId = (await host.createSession({})).session.id
-  const sendMessage = () => host.message({ sessionId, text: 'hello', ...me })
+  const sendMessage = () => host.as(me).message({ sessionId, text: 'hello' })
   const eventsOf = async <Type extends EventType>(type: Type) =>
     (await store.read({ sessionId, limit: 100 })).filter(
       (event): event is EventOf<Type> => event.type === type,
@@ -73,7 +73,7 @@ async function startSpeaking() {
 it('an interrupt logs the unfinished text in its turn', async () => {
   const { host, sessionId, eventsOf } = await startSpeaking()
   const [live] = host.liveBlocks(sessionId)
-  await host.interrupt(sessionId, me)
+  await host.as(me).interrupt(sessionId)
   const [ended] = await eventsOf('turn_ended')
   expect(ended).toMatchObject({ reason: 'interrupted' })
   expect(await eventsOf('text')).toMatchObject([
@@ -90,7 +90,7 @@ it('a message during an interrupt begins a new turn, which is not interrupted', 
     off()
     void sendMessage()
   })
-  await host.interrupt(sessionId, me)
+  await host.as(me).interrupt(sessionId)
   await until(async () => (await eventsOf('turn_ended')).length === 2)
   const [first, second] = await eventsOf('turn_started')
   expect(await eventsOf('turn_ended')).toMatchObject([
@@ -144,15 +144,15 @@ it('[L10] after a restart, a call that has run is no longer in doubt', async () 
   }
   const first = await startHost()
   const sessionId = (await first.createSession({})).session.id
-  await first.message({ sessionId, text: 'go', ...me })
+  await first.as(me).message({ sessionId, text: 'go' })
   const { interactionId } = await pendingOf('approval')
-  await first.desk.respond({ ...me, interactionId, answer: { decision: 'approve' } })
+  await first.desk.as(me).respond({ interactionId, answer: { decision: 'approve' } })
   const question = await pendingOf('question')
   await first.close()
 
   const second = await startHost()
   const answer = { answers: [{ selected: ['Yes'] }] }
-  await second.desk.respond({ ...me, interactionId: question.interactionId, answer })
+  await second.desk.as(me).respond({ interactionId: question.interactionId, answer })
   const texts = async () =>
     (await store.read({ sessionId, limit: 100 })).flatMap((event) =>
       event.type === 'text' ? [event.text] : [],

@@ -29,13 +29,13 @@ async function playTour(
         void host.desk.interaction(session.id, interactionId).then((item) => {
           const given = answer(item)
           return given === undefined
-            ? host.desk.cancel({ ...me, interactionId })
-            : host.desk.respond({ ...me, interactionId, answer: given })
+            ? host.desk.as(me).cancel({ interactionId })
+            : host.desk.as(me).respond({ interactionId, answer: given })
         })
       }
     })
   })
-  await host.message({ sessionId: session.id, text, ...me })
+  await host.as(me).message({ sessionId: session.id, text })
   await turnEnded
   await host.close()
   return store.read({ sessionId: session.id, limit: 1000 })

@@ -93,26 +93,22 @@ async function ask(
     onPending: (item: Interaction) => void
   },
 ): Promise<Interaction> {
-  const { desk } = host
-  const { id } = credential
+  const { id, kind: role } = credential
   const sessionId = named ?? (await clientSession(host, id, session))
-  const fence = credential.kind === 'agent' ? host.fenceOf(sessionId) : undefined
+  const desk = host.desk.as({ id, role, fence: role === 'agent' ? host.fenceOf(sessionId) : undefined })
   const { interaction } = await desk.open({
     ...body,
     sessionId,
     // In a session of the client's own nobody reports tool calls, so there is none to wait for.
     rendezvous: named !== undefined,
-    role: credential.kind,
-    openedBy: id,
     source: 'mcp',
-    claimAs: id,
-    ...(fence && { fence }),
+    claim: true,
   })
   if (interaction.status === 'settled') return interaction
   onPending(interaction)
   const { interactionId } = interaction
   const stopWaiting = AbortSignal.any([cancelled, signal])
-  const item = await desk.wait(interactionId, { sessionId, claimAs: id, until: stopWaiting, fence })
+  const item = await desk.wait(interactionId, { sessionId, until: stopWaiting })
   if (item.status === 'settled' || !cancelled.aborted) return item
   return (await desk.cancel({ sessionId, interactionId: item.interactionId })).interaction
 }

@@ -77,7 +77,7 @@ async function resumedAgent(kind: 'question' | 'approval') {
     clock,
   )
   const { interactionId } = interaction
-  const answer = (given: object) => desk.respond({ ...me, interactionId, answer: { ...given } })
+  const answer = (given: object) => desk.as(me).respond({ interactionId, answer: { ...given } })
   return { desk, agent, clock, reported, answer }
 }
 

@@ -23,7 +23,7 @@ export interface CallRequestPorts {
 
 /** A call without an id gets a tool call of its own in the log. */
 export function requestForCall(
-  call: { toolCallId: string | undefined; toolName: string; agentId?: string | undefined },
+  call: Pick<AskOptions, 'agentId'> & { toolCallId: string | undefined; toolName: string },
   { clock, timeoutMs, signal }: CallRequestPorts,
 ): CallRequest {
   const { toolCallId, toolName, agentId } = call

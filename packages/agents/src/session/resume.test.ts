@@ -16,12 +16,12 @@ async function interruptedTurn(openedBy?: string) {
     { type: 'tool_call', ...call, source: 'agent' },
   ]
   await desk.report({ sessionId: 's', events })
-  const { interaction } = await desk.open({
+  const { interaction } = await desk.as({ id: openedBy }).open({
     sessionId: 's',
     kind: 'question',
     request: { questions },
     toolCallId: 'call',
-    ...(openedBy === undefined ? { turnId: 'turn' } : { openedBy }),
+    ...(openedBy === undefined && { turnId: 'turn' }),
   })
   const { state } = await desk.snapshot('s')
   const clock = fakeClock()
@@ -35,7 +35,7 @@ it('[L10] the model gets the answer to a script’s request, because the script 
   const { desk, outcomes, interaction } = await interruptedTurn('agent:s')
   const { interactionId } = interaction
   const by = { by: { id: 'me' }, via: 'direct' } as const
-  await desk.respond({ ...by, interactionId, answer: { answers: [{ selected: [], other: 'Go' }] } })
+  await desk.as(by).respond({ interactionId, answer: { answers: [{ selected: [], other: 'Go' }] } })
   const outcome = { message: expect.stringContaining('"other":"Go"') as string, isError: true }
   expect(await outcomes).toMatchObject([outcome])
   desk.close()

@@ -51,7 +51,7 @@ export async function awaitOutcomes(
   const outcomes = await Promise.all([
     ...unansweredRequests(state, turnId).map((item) => outcomeOf(session, item, signal)),
     ...scriptRequests(state, turnId).map(async (item) =>
-      scriptOutcome((await session.wait(item.interactionId, { signal, claimAs: null })).interaction),
+      scriptOutcome((await session.wait(item.interactionId, { signal, claim: false })).interaction),
     ),
   ])
   if (outcomes.some(({ interaction }) => interaction.settlement === 'cancelled'))
@@ -94,7 +94,7 @@ async function outcomeOf(
   signal: AbortSignal,
 ): Promise<RequestOutcome> {
   if (kind === 'approval') {
-    const { interaction } = await session.wait(interactionId, { signal, claimAs: null })
+    const { interaction } = await session.wait(interactionId, { signal, claim: false })
     const isGrant = interaction.settlement === 'approved' && !interaction.delivered
     if (isGrant && isOfKind(interaction, 'approval'))
       return { interaction, message: grantMessage(interaction), isError: true, grant: interaction }

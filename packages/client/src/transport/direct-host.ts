@@ -5,6 +5,7 @@ import type {
   LiveEvent,
   MessageBody,
   PermissionMode,
+  Repeatable,
   Session,
   SessionEvent,
   Via,
@@ -18,13 +19,6 @@ import type {
   SettleResult,
 } from './transport.js'
 
-/** Who makes a call, on which surface, and under which idempotency key. */
-interface CallOrigin {
-  by?: Actor
-  via?: Via
-  idempotencyKey?: string
-}
-
 /**
  * The part of a host that `DirectTransport` uses. The host of `@askback/core` satisfies it. It is declared here so that this
  * package does not depend on `core`, which clients of a gateway do not need.
@@ -32,24 +26,32 @@ interface CallOrigin {
 export interface DirectHost {
   readonly desk: DirectDesk
   agents(): Promise<AgentInfo[]>
-  createSession(body: CreateSessionBody & CallOrigin): Promise<{ session: Session }>
   snapshot(sessionId: string): Promise<SessionSnapshot>
-  message(input: CallOrigin & MessageBody & { sessionId: string; by: Actor }): Promise<MessageRoute>
-  interrupt(sessionId: string, origin: CallOrigin): Promise<void>
-  clear(sessionId: string, origin: CallOrigin): Promise<void>
-  setPermissionMode(sessionId: string, mode: PermissionMode, origin: CallOrigin): Promise<void>
-  deleteSession(sessionId: string, origin: CallOrigin): Promise<void>
+  /** The host for one person, in whose name it acts. */
+  as(person: { by: Actor; via: Via }): DirectPerson
   /** The unfinished blocks so far. */
   liveBlocks(sessionId: string): LiveEvent[]
   /** Calls `listener` for the live events of all sessions, until the returned function is called. */
   onLive(listener: (live: { sessionId: string; event: LiveEvent }) => void): () => void
 }
 
+/** What one person does on a host. */
+export interface DirectPerson {
+  readonly desk: {
+    respond(input: Repeatable & RespondInput): Promise<SettleResult>
+    cancel(
+      input: Repeatable & { sessionId: string; interactionId: string },
+    ): Promise<{ interaction: Interaction }>
+  }
+  createSession(body: CreateSessionBody & Repeatable): Promise<{ session: Session }>
+  message(input: Repeatable & MessageBody & { sessionId: string }): Promise<MessageRoute>
+  interrupt(sessionId: string, options: Repeatable): Promise<void>
+  clear(sessionId: string, options: Repeatable): Promise<void>
+  setPermissionMode(sessionId: string, mode: PermissionMode, options: Repeatable): Promise<void>
+  deleteSession(sessionId: string, options: Repeatable): Promise<void>
+}
+
 export interface DirectDesk {
-  respond(input: CallOrigin & RespondInput): Promise<SettleResult>
-  cancel(
-    input: CallOrigin & { sessionId: string; interactionId: string },
-  ): Promise<{ interaction: Interaction }>
   events(
     sessionId: string,
     query: { after?: number; before?: number; limit: number },

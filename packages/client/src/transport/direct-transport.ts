@@ -5,11 +5,12 @@ import {
   type Interaction,
   type MessageBody,
   type PermissionMode,
+  type Repeatable,
   type Session,
   type SessionEvent,
 } from '@askback/protocol'
 import { directChanges, directEvents } from './direct-events.js'
-import type { DirectHost } from './direct-host.js'
+import type { DirectHost, DirectPerson } from './direct-host.js'
 import {
   alreadyAnswered,
   cursorOf,
@@ -53,13 +54,15 @@ const MAX_HISTORY = 1000
  */
 export class DirectTransport implements Transport {
   readonly #host: DirectHost
-  readonly #actor: Actor
+  readonly #person: DirectPerson
+  readonly #personId: string
   readonly #newKey: () => string
   readonly #streams = new Set<AbortController>()
 
   constructor(host: DirectHost, { actor, newKey = randomKey }: DirectTransportOptions) {
     this.#host = host
-    this.#actor = { ...actor }
+    this.#person = host.as({ by: actor, via: 'direct' })
+    this.#personId = actor.id
     this.#newKey = newKey
   }
 
@@ -75,8 +78,8 @@ export class DirectTransport implements Transport {
   }
 
   async create(body: CreateSessionBody = {}, options?: CallOptions): Promise<Session> {
-    const origin = this.#origin('create', options)
-    const { session } = await throughWire(() => this.#host.createSession({ ...wireCopy(body), ...origin }))
+    const keyed = this.#keyed('create', options)
+    const { session } = await throughWire(() => this.#person.createSession({ ...wireCopy(body), ...keyed }))
     return session
   }
 
@@ -112,14 +115,14 @@ export class DirectTransport implements Transport {
   }
 
   send(sessionId: string, message: string | MessageBody, options?: CallOptions): Promise<MessageRoute> {
-    const origin = this.#origin('send', options)
-    return throughWire(() => this.#host.message({ ...wireCopy(messageOf(message)), sessionId, ...origin }))
+    const keyed = this.#keyed('send', options)
+    return throughWire(() => this.#person.message({ ...wireCopy(messageOf(message)), sessionId, ...keyed }))
   }
 
   async respond(input: RespondInput, options?: CallOptions): Promise<SettleResult> {
-    const origin = this.#origin('respond', options)
+    const keyed = this.#keyed('respond', options)
     try {
-      return await throughWire(() => this.#host.desk.respond({ ...input, ...origin }))
+      return await throughWire(() => this.#person.desk.respond({ ...input, ...keyed }))
     } catch (error) {
       const settled = alreadyAnswered(error, input.answer)
       if (settled) return settled
@@ -128,26 +131,26 @@ export class DirectTransport implements Transport {
   }
 
   async cancel(sessionId: string, interactionId: string, options?: CallOptions): Promise<Interaction> {
-    const origin = this.#origin('cancel', options)
-    const input = { sessionId, interactionId, ...origin }
-    return (await throughWire(() => this.#host.desk.cancel(input))).interaction
+    const keyed = this.#keyed('cancel', options)
+    const input = { sessionId, interactionId, ...keyed }
+    return (await throughWire(() => this.#person.desk.cancel(input))).interaction
   }
 
   async interrupt(sessionId: string, options?: CallOptions): Promise<void> {
-    await throughWire(() => this.#host.interrupt(sessionId, this.#origin('interrupt', options)))
+    await throughWire(() => this.#person.interrupt(sessionId, this.#keyed('interrupt', options)))
   }
 
   async clear(sessionId: string, options?: CallOptions): Promise<void> {
-    await throughWire(() => this.#host.clear(sessionId, this.#origin('clear', options)))
+    await throughWire(() => this.#person.clear(sessionId, this.#keyed('clear', options)))
   }
 
   async setPermissionMode(sessionId: string, mode: PermissionMode, options?: CallOptions): Promise<void> {
-    const origin = this.#origin('set_mode', options)
-    await throughWire(() => this.#host.setPermissionMode(sessionId, mode, origin))
+    const keyed = this.#keyed('set_mode', options)
+    await throughWire(() => this.#person.setPermissionMode(sessionId, mode, keyed))
   }
 
   async remove(sessionId: string, options?: CallOptions): Promise<void> {
-    await throughWire(() => this.#host.deleteSession(sessionId, this.#origin('remove', options)))
+    await throughWire(() => this.#person.deleteSession(sessionId, this.#keyed('remove', options)))
   }
 
   inbox(query: PageQuery = {}): Promise<InboxPage> {
@@ -186,9 +189,8 @@ export class DirectTransport implements Transport {
   }
 
   /** The scope of a key is the call and the person, as over HTTP. */
-  #origin(call: string, { idempotencyKey = this.#newKey() }: CallOptions = {}) {
-    const by = this.#actor
-    return { by, via: 'direct' as const, idempotencyKey: `direct/${call}/${by.id}/${idempotencyKey}` }
+  #keyed(call: string, { idempotencyKey = this.#newKey() }: CallOptions = {}): Repeatable {
+    return { idempotencyKey: `direct/${call}/${this.#personId}/${idempotencyKey}` }
   }
 }
 

@@ -11,7 +11,7 @@ import { bodyOf, handleInput, outcomeText, stepOf } from '../cards/cards.js'
 import { atStep, type CardDisplay } from './card-display.js'
 import type { CardRecord, CardRecords } from './card-records.js'
 import type { Connector, ConnectorContext, InputResult } from './connector.js'
-import type { ConnectorDesk } from './connector-desk.js'
+import type { ConnectorDesk, PersonActions } from './connector-desk.js'
 import { textTarget } from './text-routing.js'
 
 export interface CardInputsOptions {
@@ -126,8 +126,9 @@ export class CardInputs {
     interaction: Interaction,
     by: Actor,
   ): Promise<InputResult> {
-    const { desk, records, refresh, connector } = this.#options
+    const { records, refresh } = this.#options
     const { sessionId, interactionId, digest } = record
+    const person = this.#person(by)
     switch (action.do) {
       case 'refuse':
         return result(false, action.message)
@@ -137,14 +138,14 @@ export class CardInputs {
         return result(true, action.message)
       case 'progress':
         return this.#attempt(record, null, async () => {
-          await desk.progress({ sessionId, interactionId, answers: action.answers })
+          await person.progress({ sessionId, interactionId, answers: action.answers })
           return 'Noted.'
         })
       case 'answer': {
         const { answer } = action
         records.answering.add(record.cardId)
         return this.#attempt(record, { answer, by }, async () => {
-          await desk.respond({ sessionId, interactionId, answer, digest, by, via: connector.via })
+          await person.respond({ sessionId, interactionId, answer, digest })
           return `Thank you: ${quotedTitle(interaction, record)} is settled.`
         })
       }
@@ -153,20 +154,18 @@ export class CardInputs {
 
   /** Sends a text as a message to a session. The desk's text routing decides what it answers, if anything. */
   async #sendMessage(message: RoutedMessage): Promise<InputResult> {
-    const { desk, connector, display, records } = this.#options
+    const { display, records } = this.#options
     const { place, sessionId, text, by, key, interactionId, questionIndex, route } = message
     // Read before sending: the answer may replace a card by its next step, and the reply must name the one that was answered.
     const open = records.cardsAt(place)
     return this.#attempt(null, null, async () => {
-      const { routed, interactionId: answered } = await desk.message({
+      const { routed, interactionId: answered } = await this.#person(by).message({
         sessionId,
         text,
-        by,
-        via: connector.via,
         ...(interactionId !== undefined && { interactionId }),
         ...(questionIndex !== undefined && { questionIndex }),
         ...(route !== undefined && { route }),
-        ...(key !== undefined && { idempotencyKey: key }),
+        idempotencyKey: key,
       })
       if (routed === 'agent') return `Sent to the agent: ${await this.#sessionName(sessionId)}.`
       if (routed === 'log')
@@ -205,6 +204,11 @@ export class CardInputs {
         canonicalJson(settled.answer ?? null) === canonicalJson(own.answer)
       return result(Boolean(isOwn), outcomeText(settled, record?.view ?? EMPTY_VIEW))
     }
+  }
+
+  #person(by: Actor): PersonActions {
+    const { desk, connector } = this.#options
+    return desk.as({ by, via: connector.via })
   }
 
   async #sessionName(sessionId: string): Promise<string> {

@@ -1,7 +1,8 @@
-import type { Origin } from '@askback/core'
+import type { Repeatable } from '@askback/core'
 import { AskbackError, permissionMode, type Actor, type Session } from '@askback/protocol'
 import { oneLine, prose } from '../cards/card.js'
 import type { ConnectorContext, ConnectorPlace } from './connector.js'
+import type { PersonActions } from './connector-desk.js'
 
 /** What `/help` says about one surface. */
 export interface SurfaceHelp {
@@ -25,8 +26,8 @@ export interface CommandInput {
 interface CommandCall {
   context: ConnectorContext
   place: ConnectorPlace
-  by: Actor
-  origin: Origin
+  person: PersonActions
+  repeatable: Repeatable
   argument: string
   except: readonly string[]
   help: SurfaceHelp
@@ -74,9 +75,10 @@ export async function runCommand(
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (!command || except.includes(name)) return null
   const place = context.places().find(({ id }) => id === placeId) ?? { id: placeId, sessions: 'all' as const }
-  const origin: Origin = { by, via: context.via, ...(key !== undefined && { idempotencyKey: key }) }
+  const person = context.desk.as({ by, via: context.via })
+  const repeatable = { idempotencyKey: key }
   try {
-    return await command.run({ context, place, by, origin, argument: argument.trim(), except, help })
+    return await command.run({ context, place, person, repeatable, argument: argument.trim(), except, help })
   } catch (error) {
     if (error instanceof AskbackError && error.code !== 'internal') return error.message
     throw error
@@ -124,34 +126,35 @@ async function pending({ context, place }: CommandCall): Promise<string> {
     : `${count === 1 ? 'One thing waits' : `${count} things wait`} for you.`
 }
 
-async function startSession({ context, place, by, origin, argument }: CommandCall): Promise<string> {
-  const session = await context.desk.createSession(origin)
+async function startSession(call: CommandCall): Promise<string> {
+  const { context, place, person, repeatable, argument } = call
+  const session = await person.createSession(repeatable)
   const shown = place.sessions === 'all' ? 'all' : [...new Set([...place.sessions, session.id])]
   await context.setPlace(place.id, { ...place, sessions: shown, current: session.id })
   if (argument === '') return `Started ${nameOf(session)}. Your texts go there now.`
-  await context.desk.message({ sessionId: session.id, text: argument, ...origin, by })
+  await person.message({ sessionId: session.id, text: argument, ...repeatable })
   return `Started ${nameOf(session)}, with your message.`
 }
 
 async function mode(call: CommandCall): Promise<string> {
   const session = await currentSession(call)
-  const { argument, context, origin } = call
+  const { argument, person, repeatable } = call
   if (argument === '') return `${nameOf(session)} is in mode ${session.permissionMode}.`
   const wanted = permissionMode.options.find((each) => each.toLowerCase() === argument.toLowerCase())
   if (!wanted) return `A mode is one of ${permissionMode.options.join(', ')}.`
-  await context.desk.setPermissionMode(session.id, wanted, origin)
+  await person.setPermissionMode(session.id, wanted, repeatable)
   return `${nameOf(session)} is in mode ${wanted} now.`
 }
 
 async function stop(call: CommandCall): Promise<string> {
   const session = await currentSession(call)
-  await call.context.desk.interrupt(session.id, call.origin)
+  await call.person.interrupt(session.id, call.repeatable)
   return `Stopped ${nameOf(session)}. What waited is cancelled.`
 }
 
 async function clear(call: CommandCall): Promise<string> {
   const session = await currentSession(call)
-  await call.context.desk.clear(session.id, call.origin)
+  await call.person.clear(session.id, call.repeatable)
   return `Cleared ${nameOf(session)}: its pending requests are cancelled and the agent’s context is cleared.`
 }
 

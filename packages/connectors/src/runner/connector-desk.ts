@@ -1,7 +1,6 @@
-import type { Change, Host, Kv, Origin, Store } from '@askback/core'
+import type { Change, Host, Kv, PersonCaller, Repeatable, Store } from '@askback/core'
 import {
   AskbackError,
-  type Actor,
   type CreateSessionBody,
   type Interaction,
   type Json,
@@ -24,18 +23,22 @@ export interface ConnectorDesk {
   pending(): Promise<Interaction[]>
   /** Throws `not_found` if the session was deleted. */
   interaction(sessionId: string, interactionId: string): Promise<Interaction>
-  respond(
-    input: Origin & { sessionId: string; interactionId: string; answer: Json; digest: string },
-  ): Promise<unknown>
-  progress(input: { sessionId: string; interactionId: string; answers: Json[] }): Promise<unknown>
-  message(input: Origin & MessageBody & { sessionId: string; by: Actor }): Promise<MessageRoute>
   session(sessionId: string): Promise<Session | null>
   /** Newest first. */
   sessions(limit: number): Promise<Session[]>
-  createSession(body: CreateSessionBody & Origin): Promise<Session>
-  interrupt(sessionId: string, origin: Origin): Promise<void>
-  clear(sessionId: string, origin: Origin): Promise<void>
-  setPermissionMode(sessionId: string, mode: PermissionMode, origin: Origin): Promise<void>
+  /** What a person does on the surface of the connector. */
+  as(person: PersonCaller): PersonActions
+}
+
+/** What a person can do through a connector. */
+export interface PersonActions {
+  respond(input: { sessionId: string; interactionId: string; answer: Json; digest: string }): Promise<unknown>
+  progress(input: { sessionId: string; interactionId: string; answers: Json[] }): Promise<unknown>
+  message(input: Repeatable & MessageBody & { sessionId: string }): Promise<MessageRoute>
+  createSession(body: CreateSessionBody & Repeatable): Promise<Session>
+  interrupt(sessionId: string, options: Repeatable): Promise<void>
+  clear(sessionId: string, options: Repeatable): Promise<void>
+  setPermissionMode(sessionId: string, mode: PermissionMode, options: Repeatable): Promise<void>
 }
 
 const PENDING_PAGE = 500
@@ -64,9 +67,6 @@ export function connectorDesk(host: Host, store: Store): ConnectorDesk {
       return all
     },
     interaction: (sessionId, interactionId) => desk.interaction(sessionId, interactionId),
-    respond: (input) => desk.respond(input),
-    progress: (input) => desk.progress(input),
-    message: (input) => host.message(input),
     async session(sessionId) {
       try {
         return (await desk.snapshot(sessionId)).session
@@ -76,9 +76,17 @@ export function connectorDesk(host: Host, store: Store): ConnectorDesk {
       }
     },
     sessions: async (limit) => (await desk.sessions({ limit })).items,
-    createSession: async (body) => (await host.createSession(body)).session,
-    interrupt: (sessionId, origin) => host.interrupt(sessionId, origin),
-    clear: (sessionId, origin) => host.clear(sessionId, origin),
-    setPermissionMode: (sessionId, mode, origin) => host.setPermissionMode(sessionId, mode, origin),
+    as(person) {
+      const bound = host.as(person)
+      return {
+        respond: (input) => bound.desk.respond(input),
+        progress: (input) => bound.desk.progress(input),
+        message: (input) => bound.message(input),
+        createSession: async (body) => (await bound.createSession(body)).session,
+        interrupt: (sessionId, options) => bound.interrupt(sessionId, options),
+        clear: (sessionId, options) => bound.clear(sessionId, options),
+        setPermissionMode: (sessionId, mode, options) => bound.setPermissionMode(sessionId, mode, options),
+      }
+    },
   }
 }

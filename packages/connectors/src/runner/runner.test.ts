@@ -67,7 +67,7 @@ describe('reading changes', () => {
     await open()
     await expect.poll(openCards).toBe(1)
     isErased = true
-    await desk.deleteSession('s', { by: { id: 'me' }, via: 'direct' })
+    await desk.as({ by: { id: 'me' }, via: 'direct' }).deleteSession('s')
     await desk.report({ sessionId: 'other', events: [{ type: 'turn_started', turnId: 't' }] })
     await expect.poll(openCards).toBe(0)
   })

@@ -19,13 +19,9 @@ it('warns once if a text comes after its interaction was settled elsewhere, also
   await expect.poll(() => surface.messages.length).toBe(1)
   await surface.tap('Adjust', 'ada')
   const answer = { decision: 'edit' }
-  await desk.respond({
-    sessionId: 's',
-    interactionId,
-    answer,
-    by: { id: 'carol', name: 'Carol' },
-    via: 'web',
-  })
+  await desk
+    .as({ by: { id: 'carol', name: 'Carol' }, via: 'web' })
+    .respond({ sessionId: 's', interactionId, answer })
   await closing
   const type = (text: string) => running.context.text({ place: 'here', text, by: surface.actor('ada') })
   const result = await type('Smaller steps')

@@ -192,7 +192,7 @@ export function connectorContract(
       const { ask, expectSeen, desk } = await begin()
       const item = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
       await expectSeen((cards) => cards.length === 1)
-      await desk.respond({ ...web, interactionId: item.interactionId, answer: { decision: 'approve' } })
+      await desk.as(web).respond({ interactionId: item.interactionId, answer: { decision: 'approve' } })
       await expectSeen((cards) => cards.length === 0)
       await expectSeen((_, everything) => everything.includes('Approved by Carol in the web app'))
     })
@@ -205,7 +205,7 @@ export function connectorContract(
       await expectSeen((cards, everything) => cards.length === 0 && everything.includes('Timed out'))
       await ask('question', { questions: [extras] })
       await expectSeen((cards) => cards.length === 1)
-      await host.clear('s', web)
+      await host.as(web).clear('s')
       await expectSeen((cards, everything) => cards.length === 0 && everything.includes('Cancelled by Carol'))
     })
 
@@ -244,7 +244,7 @@ export function connectorContract(
       await expectSeen((cards) => cards.length === 1)
       await surface.tap('Adjust', 'ada')
       await expectSeen((cards) => cards[0]?.controls.join() === 'Back')
-      await desk.respond({ ...web, interactionId: item.interactionId, answer: { decision: 'edit' } })
+      await desk.as(web).respond({ interactionId: item.interactionId, answer: { decision: 'edit' } })
       await expectSeen((cards) => cards.length === 0)
       await surface.type('Smaller steps', 'ada')
       await expectSeen((_, everything) => everything.includes('Your text went nowhere'))
@@ -263,7 +263,7 @@ export function connectorContract(
       const goes = await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
       await expectSeen((cards) => cards.length === 2)
       await setup.restart(async () => {
-        await desk.respond({ ...web, interactionId: goes.interactionId, answer: { decision: 'deny' } })
+        await desk.as(web).respond({ interactionId: goes.interactionId, answer: { decision: 'deny' } })
         await ask('plan_review', { plan: 'Asked during the restart' })
       })
       await expectSeen((cards, everything) => cards.length === 2 && everything.includes('Denied by Carol'))
@@ -279,11 +279,9 @@ export function connectorContract(
       const before = await ask('question', { questions: [database] })
       await expectSeen((cards) => cards.length === 1)
       surface.setDown?.(true)
-      await desk.respond({
-        ...web,
-        interactionId: before.interactionId,
-        answer: { answers: [{ selected: ['SQLite'] }] },
-      })
+      await desk
+        .as(web)
+        .respond({ interactionId: before.interactionId, answer: { answers: [{ selected: ['SQLite'] }] } })
       await ask('approval', { input: { command: 'ls' } }, { toolName: 'Bash' })
       surface.setDown?.(false)
       await expectSeen((cards) => cards.length === 1 && cards[0]!.text.includes('ls'))
@@ -344,7 +342,7 @@ async function runOn(surface: ConnectorUnderTest) {
         .toBe('seen')
     },
     settled: async ({ interactionId }: Interaction) =>
-      (await desk.wait(interactionId, { sessionId: 's', claimAs: null })).interaction,
+      (await desk.wait(interactionId, { sessionId: 's', claim: false })).interaction,
     messages: async () =>
       (await store.read({ sessionId: 's', limit: 1000 })).flatMap((event) =>
         event.type === 'user_message' ? [event.text] : [],

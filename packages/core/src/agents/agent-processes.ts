@@ -3,6 +3,7 @@ import type { Clock } from '../clock.js'
 import type { Leases } from '../cluster/leases.js'
 import type { ReportedEvent } from '../decide/command.js'
 import type { Advance } from '../desk/committed.js'
+import type { BoundDesk } from '../desk/bound-desk.js'
 import type { Desk } from '../desk/desk.js'
 import { fencedError } from '../desk/errors.js'
 import type { Fence } from '../store/store.js'
@@ -134,11 +135,7 @@ export class AgentProcesses {
     const { leases } = this.#options
     const fence = leases?.lastFence(sessionId)
     if (leases && !fence) throw fencedError()
-    await this.#write(sessionId, events, fence)
-  }
-
-  async #write(sessionId: string, events: ReportedEvent[], fence: Fence | undefined): Promise<void> {
-    if (events.length > 0) await this.#options.desk.report({ sessionId, events, fence })
+    await write(this.#options.desk.as({ fence }), sessionId, events)
   }
 
   #register(sessionId: string, running: RunningAgent, fence: Fence | undefined): void {
@@ -178,7 +175,7 @@ export class AgentProcesses {
     if (wasCurrent) this.#running.delete(sessionId)
     if (!ending) return
     const left = this.#options.live.unfinished(sessionId)
-    await this.#attempt(() => this.#write(sessionId, left, fence))
+    await this.#attempt(() => write(this.#options.desk.as({ fence }), sessionId, left))
     // Also if the report failed: otherwise an answer would not start the agent again.
     await this.#attempt(() => this.#events.ended(sessionId, ending, wasCurrent))
   }
@@ -222,6 +219,7 @@ export class AgentProcesses {
   ): Promise<Omit<AgentContext, 'resume' | 'env'>> {
     const { desk, live } = this.#options
     const { session, state } = await desk.snapshot(sessionId)
+    const bound = desk.as({ fence })
     return {
       sessionId,
       cwd: session.cwd,
@@ -229,8 +227,8 @@ export class AgentProcesses {
       permissionMode: session.permissionMode,
       agentSessionId: state.agentSessionId,
       // A deleted session must not be created again because its agent continues to ask.
-      session: desk.session(sessionId, null, fence),
-      report: (...events) => this.#reportOf(sessionId, fence, events),
+      session: bound.session(sessionId, null),
+      report: (...events) => this.#reportOf(bound, sessionId, events),
       live: (delta) => live.emit(sessionId, delta),
     }
   }
@@ -245,16 +243,20 @@ export class AgentProcesses {
   }
 
   /** Handles a report of the agent. After a takeover it never resolves, so that the agent does not continue as if it was logged. */
-  async #reportOf(sessionId: string, fence: Fence | undefined, events: ReportedEvent[]): Promise<void> {
+  async #reportOf(desk: BoundDesk, sessionId: string, events: ReportedEvent[]): Promise<void> {
     try {
       const told = this.#interrupting.has(sessionId) ? events.map(cutOff) : events
-      await this.#write(sessionId, this.#withUnfinished(sessionId, told), fence)
+      await write(desk, sessionId, this.#withUnfinished(sessionId, told))
     } catch (error) {
-      if (!fence || !(error instanceof AskbackError) || error.code !== 'forbidden') throw error
+      if (!desk.caller.fence || !(error instanceof AskbackError) || error.code !== 'forbidden') throw error
       this.#events.fencedOff(sessionId)
       await new Promise(() => undefined)
     }
   }
+}
+
+async function write(desk: BoundDesk, sessionId: string, events: ReportedEvent[]): Promise<void> {
+  if (events.length > 0) await desk.report({ sessionId, events })
 }
 
 function cutOff(event: ReportedEvent): ReportedEvent {

@@ -71,10 +71,10 @@ describe('a command that became durable though its caller was told that it faile
   it('is a message that reaches its agent, sent again or not', async () => {
     const { host, id, left, agent } = await single()
     left.replies = 1
-    const message = { sessionId: id, text: 'one', ...me, idempotencyKey: 'k' }
-    await expect(host.message(message)).rejects.toMatchObject({ code: 'unavailable' })
+    const message = { sessionId: id, text: 'one', idempotencyKey: 'k' }
+    await expect(host.as(me).message(message)).rejects.toMatchObject({ code: 'unavailable' })
     await expect.poll(() => agent.given).toEqual(['agent one'])
-    await host.message(message)
+    await host.as(me).message(message)
     await expect.poll(() => turnOf(host, id)).toBeNull()
     expect(agent.given).toEqual(['agent one'])
     await host.close()
@@ -82,7 +82,7 @@ describe('a command that became durable though its caller was told that it faile
 
   it('is an interrupt that ends its turn when it is sent again, and no later turn', async () => {
     const { host, id, left } = await single()
-    await host.message({ sessionId: id, text: 'wait', ...me })
+    await host.as(me).message({ sessionId: id, text: 'wait' })
     const { interactionId } = (
       await host.desk.open({
         sessionId: id,
@@ -93,12 +93,12 @@ describe('a command that became durable though its caller was told that it faile
       })
     ).interaction
     left.replies = 1
-    const interrupt = () => host.interrupt(id, { ...me, idempotencyKey: 'k' })
+    const interrupt = () => host.as(me).interrupt(id, { idempotencyKey: 'k' })
     await expect(interrupt()).rejects.toMatchObject({ code: 'unavailable' })
     expect(await host.desk.interaction(id, interactionId)).toMatchObject({ settlement: 'cancelled' })
     await interrupt()
     expect(await turnOf(host, id)).toBeNull()
-    await host.message({ sessionId: id, text: 'wait', ...me })
+    await host.as(me).message({ sessionId: id, text: 'wait' })
     await interrupt()
     expect(await turnOf(host, id)).not.toBeNull()
     await host.close()
@@ -123,9 +123,9 @@ it('an interrupt is carried out though the store was away in the middle of it', 
   const host = createHost({ desk, agents: [{ ...adapter, start }], clock, onError: () => {} })
   await host.ready
   const { id } = (await host.createSession({})).session
-  await host.message({ sessionId: id, text: 'wait', ...me })
+  await host.as(me).message({ sessionId: id, text: 'wait' })
   fail.ends = 1
-  await host.interrupt(id, me)
+  await host.as(me).interrupt(id)
   expect(await turnOf(host, id)).not.toBeNull()
   clock.advance(1000)
   await expect.poll(() => turnOf(host, id)).toBeNull()
@@ -144,11 +144,11 @@ it.each(['clear', 'deleteSession'] as const)(
     const host = createHost({ desk, agents: [{ ...adapter, start }], onError: () => {} })
     await host.ready
     const { id } = (await host.createSession({})).session
-    await host.message({ sessionId: id, text: 'wait', ...me })
+    await host.as(me).message({ sessionId: id, text: 'wait' })
     await expect.poll(() => given).toHaveLength(1)
-    const interrupted = host.interrupt(id, me)
+    const interrupted = host.as(me).interrupt(id)
     await new Promise((resolve) => setTimeout(resolve, 10))
-    await host[how](id, me)
+    await host.as(me)[how](id)
     await interrupted
     await host.close()
   },
@@ -160,9 +160,9 @@ it('a session that was deleted is not made again by its agent', async () => {
   const host = createHost({ desk: createDesk({ store }), agents: [agent.adapter], onError: () => {} })
   await host.ready
   const { id } = (await host.createSession({})).session
-  await host.message({ sessionId: id, text: 'wait', ...me })
+  await host.as(me).message({ sessionId: id, text: 'wait' })
   await expect.poll(() => agent.contexts).toHaveLength(1)
-  await host.deleteSession(id, me)
+  await host.as(me).deleteSession(id)
   const asks = agent.contexts[0]!.session.approve({ input: {}, toolName: 'Bash' })
   await expect(asks).rejects.toMatchObject({ code: 'not_found' })
   expect(await store.session(id)).toBeNull()
@@ -199,7 +199,7 @@ describe('two hosts on one store', () => {
     const { id } = (await here.host.createSession({})).session
     /** As a process that dies right after the commit. */
     const onlyAppend = (text: string) =>
-      there.host.desk.message({ sessionId: id, text, route: 'agent', ...me })
+      there.host.desk.as(me).message({ sessionId: id, text, route: 'agent' })
     const close = () => Promise.all([here.host.close(), there.host.close()])
     /** From then on the session is the other one's, and the first does not know it. */
     const takeFromHere = async () => {
@@ -211,7 +211,7 @@ describe('two hosts on one store', () => {
 
   it('run a message whose process died before it told the one that runs the agent', async () => {
     const { here, id, onlyAppend, close } = await twoHosts()
-    await here.host.message({ sessionId: id, text: 'one', ...me })
+    await here.host.as(me).message({ sessionId: id, text: 'one' })
     await expect.poll(() => here.agent.given).toEqual(['here one'])
     await onlyAppend('two')
     await expect.poll(() => here.agent.given).toEqual(['here one', 'here two'])
@@ -221,12 +221,12 @@ describe('two hosts on one store', () => {
 
   it('run a message that was taken by a process that does not know yet that it was taken over', async () => {
     const { here, there, id, takeFromHere, close } = await twoHosts()
-    await here.host.message({ sessionId: id, text: 'wait', ...me })
+    await here.host.as(me).message({ sessionId: id, text: 'wait' })
     await expect.poll(() => here.agent.given).toEqual(['here wait'])
     await takeFromHere()
-    await there.host.message({ sessionId: id, text: 'wait', ...me })
+    await there.host.as(me).message({ sessionId: id, text: 'wait' })
     await expect.poll(() => there.agent.given.length).toBeGreaterThan(0)
-    await here.host.message({ sessionId: id, text: 'two', route: 'agent', ...me })
+    await here.host.as(me).message({ sessionId: id, text: 'two', route: 'agent' })
     await expect.poll(() => there.agent.given).toContain('there two')
     await expect.poll(() => turnOf(there.host, id)).toBeNull()
     await close()
@@ -234,32 +234,32 @@ describe('two hosts on one store', () => {
 
   it('are not held up by the interrupt of an agent that was taken over', async () => {
     const { here, id, takeFromHere, close } = await twoHosts()
-    await here.host.message({ sessionId: id, text: 'wait', ...me })
+    await here.host.as(me).message({ sessionId: id, text: 'wait' })
     await expect.poll(() => here.agent.given).toEqual(['here wait'])
     await takeFromHere()
-    await here.host.interrupt(id, me)
+    await here.host.as(me).interrupt(id)
     await close()
   })
 
   it('run a message that nobody told of, and that came while the lease was being released', async () => {
     const { here, id, releasing, onlyAppend, close } = await twoHosts()
-    await here.host.message({ sessionId: id, text: 'one', ...me })
+    await here.host.as(me).message({ sessionId: id, text: 'one' })
     await expect.poll(() => here.agent.given).toEqual(['here one'])
     releasing.before = async () => {
       releasing.before = async () => {}
       await onlyAppend('two')
     }
-    await here.host.clear(id, me)
+    await here.host.as(me).clear(id)
     await expect.poll(() => here.agent.given).toEqual(['here one', 'here two'])
     await close()
   })
 
   it('end the turn of a cleared context while they have its lease', async () => {
     const { here, id, ended, close } = await twoHosts()
-    await here.host.message({ sessionId: id, text: 'wait', ...me })
+    await here.host.as(me).message({ sessionId: id, text: 'wait' })
     await expect.poll(() => here.agent.given).toEqual(['here wait'])
     const fence = here.leases.fence(id)
-    await here.host.clear(id, me)
+    await here.host.as(me).clear(id)
     expect(ended).toMatchObject([{ fence }])
     expect(fence).toBeDefined()
     await close()
@@ -267,11 +267,11 @@ describe('two hosts on one store', () => {
 
   it('begin a message again whose process died before its agent did anything', async () => {
     const { here, there, id, close } = await twoHosts()
-    await here.host.message({ sessionId: id, text: 'wait', ...me })
+    await here.host.as(me).message({ sessionId: id, text: 'wait' })
     await expect.poll(() => here.agent.given).toEqual(['here wait'])
     await here.host.close()
     await expect.poll(() => there.agent.given).toEqual(['there wait'])
-    await there.host.interrupt(id, me)
+    await there.host.as(me).interrupt(id)
     await close()
   })
 })

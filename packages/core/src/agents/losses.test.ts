@@ -52,13 +52,13 @@ async function asking(delta: LiveDelta) {
   const host = createHost({ desk, agents: [adapter], onError: (error) => errors.push(error) })
   await host.ready
   const sessionId = (await host.createSession({})).session.id
-  await host.message({ sessionId, text: 'go', ...me })
+  await host.as(me).message({ sessionId, text: 'go' })
   await expect.poll(async () => (await inner.pending({ sessionId, limit: 1 })).items.length).toBe(1)
   const [item] = (await inner.pending({ sessionId, limit: 1 })).items
   const of = async (type: string) =>
     (await inner.read({ sessionId, limit: 100 })).filter((event) => event.type === type)
   const answer = () =>
-    desk.respond({ ...me, interactionId: item!.interactionId, answer: { answers: [{ selected: ['Yes'] }] } })
+    desk.as(me).respond({ interactionId: item!.interactionId, answer: { answers: [{ selected: ['Yes'] }] } })
   return { host, sessionId, ends, errors, failures, of, answer }
 }
 
@@ -83,7 +83,7 @@ it('[L8] a drain cancels nothing, either', async () => {
 
 it('an interrupt keeps what the call has put out', async () => {
   const { host, sessionId, of } = await asking(output)
-  await host.interrupt(sessionId, me)
+  await host.as(me).interrupt(sessionId)
   expect(await of('interaction_response')).toMatchObject([{ settlement: 'cancelled' }])
   expect(await of('tool_result')).toMatchObject([{ output: 'compiling…', partial: true }])
   await host.close()

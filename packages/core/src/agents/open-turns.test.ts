@@ -62,7 +62,7 @@ it('a turn ends though the loss of its agent could not be written at first', asy
   })
   await host.ready
   const { id } = (await host.createSession({})).session
-  await host.message({ sessionId: id, text: 'go', ...me })
+  await host.as(me).message({ sessionId: id, text: 'go' })
   await expect.poll(() => ends).toHaveLength(1)
   const stop = pass(clock)
   failures.left = 1
@@ -82,7 +82,7 @@ it('a turn that a restart cut ends though that could not be written at first', a
   })
   await before.ready
   const { id } = (await before.createSession({})).session
-  await before.message({ sessionId: id, text: 'go', ...me })
+  await before.as(me).message({ sessionId: id, text: 'go' })
   await expect.poll(() => sent).toHaveLength(1)
   await before.close()
   const { store, failures } = failing(base)
@@ -116,9 +116,9 @@ it('a message reaches the agent of another process before the news of its turn d
   const [owner, other] = [hostOn(deaf), hostOn(base)]
   await Promise.all([owner.ready, other.ready])
   const { id } = (await owner.createSession({})).session
-  await owner.message({ sessionId: id, text: 'one', ...me })
+  await owner.as(me).message({ sessionId: id, text: 'one' })
   await expect.poll(async () => (await base.session(id))?.status).toBe('idle')
-  await other.message({ sessionId: id, text: 'two', ...me })
+  await other.as(me).message({ sessionId: id, text: 'two' })
   await expect.poll(() => sent).toEqual(['one', 'two'])
   await expect.poll(async () => (await other.snapshot(id)).state.activeTurnId).toBeNull()
   await Promise.all([owner.close(), other.close()])

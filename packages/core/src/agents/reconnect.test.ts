@@ -41,7 +41,7 @@ async function cut() {
   const before = createHost({ desk: createDesk({ store }), agents: [agent.adapter], onError: unexpected })
   await before.ready
   const { session } = await before.createSession({})
-  await before.message({ sessionId: session.id, text: 'go', ...me })
+  await before.as(me).message({ sessionId: session.id, text: 'go' })
   await expect.poll(() => agent.said).toEqual(['go'])
   await before.close()
   const types = async () =>
@@ -56,7 +56,7 @@ it('[L10] an agent that has outlived its gateway goes on in its turn, and takes 
   await host.ready
   const { turnId } = agent.contexts[0]?.resume ?? {}
   await agent.contexts[0]!.report({ type: 'text', turnId: turnId!, blockId: 'b', text: 'Still here.' })
-  await host.message({ sessionId, text: 'and now', ...me, route: 'agent' })
+  await host.as(me).message({ sessionId, text: 'and now', route: 'agent' })
   await expect.poll(() => agent.said).toEqual(['and now'])
   expect(agent.contexts).toHaveLength(1)
   expect(await types()).not.toContain('error')

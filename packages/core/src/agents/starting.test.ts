@@ -45,7 +45,7 @@ async function slowAgent() {
   const sessionId = session.id
   const say = async (text: string) => {
     const before = starts.length
-    await host.message({ sessionId, text, ...me })
+    await host.as(me).message({ sessionId, text })
     await expect.poll(() => starts.length).toBe(before + 1)
   }
   const ends = async () =>
@@ -57,7 +57,7 @@ describe('an agent that hangs while it starts', () => {
   it.each(['interrupt', 'clear'] as const)('is given up by %s, and started anew', async (how) => {
     const { host, sessionId, starts, told, errors, say, ends } = await slowAgent()
     await say('go')
-    await host[how](sessionId, me)
+    await host.as(me)[how](sessionId)
     expect(starts[0]!.signal.aborted).toBe(true)
     expect(await ends()).toMatchObject([{ type: 'turn_ended', reason: 'interrupted' }])
     await say('again')
@@ -70,7 +70,7 @@ describe('an agent that hangs while it starts', () => {
   it('does not keep its session from being deleted', async () => {
     const { host, sessionId, starts, errors, say } = await slowAgent()
     await say('go')
-    await host.deleteSession(sessionId, me)
+    await host.as(me).deleteSession(sessionId)
     expect(starts[0]!.signal.aborted).toBe(true)
     await host.close()
     expect(errors).toEqual([])
@@ -100,7 +100,7 @@ describe('an agent that hangs while it starts', () => {
     const { host, sessionId, starts, told, say, ends } = await slowAgent()
     await say('go')
     starts[0]!.go()
-    await host.interrupt(sessionId, me)
+    await host.as(me).interrupt(sessionId)
     expect(told.includes('go')).toBe(told.includes('interrupt'))
     expect(await ends()).toMatchObject([{ type: 'turn_ended', reason: 'interrupted' }])
     await host.close()

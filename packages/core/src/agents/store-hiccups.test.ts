@@ -58,7 +58,7 @@ async function cut(text: string) {
   const host = test.start()
   await host.ready
   const sessionId = (await host.createSession({})).session.id
-  await host.message({ sessionId, text, ...me })
+  await host.as(me).message({ sessionId, text })
   await expect.poll(() => test.ends.length).toBe(1)
   if (text === 'ask')
     await expect.poll(async () => (await test.inner.pending({ sessionId, limit: 1 })).items.length).toBe(1)
@@ -82,7 +82,7 @@ it('[L10] an answer starts an agent that a restart cut, though its session canno
   const [item] = (await inner.pending({ sessionId, limit: 1 })).items
   const answer = { answers: [{ selected: ['Yes'] }] }
   const stop = host.desk.on(() => (fail.snapshots = 1))
-  await host.desk.respond({ ...me, interactionId: item!.interactionId, answer })
+  await host.desk.as(me).respond({ interactionId: item!.interactionId, answer })
   stop()
   await expect.poll(() => ends.length, { timeout: 4000 }).toBe(2)
   await host.close()
@@ -93,7 +93,7 @@ it('a turn whose agent is lost ends, though that could not be written at once', 
   const host = start()
   await host.ready
   const sessionId = (await host.createSession({})).session.id
-  await host.message({ sessionId, text: 'go', ...me })
+  await host.as(me).message({ sessionId, text: 'go' })
   await expect.poll(() => ends.length).toBe(1)
   fail.appends = 1
   ends[0]!({ how: 'lost', message: 'Killed.' })

@@ -73,7 +73,7 @@ const question = {
 }
 
 const say = (host: Host, sessionId: string, text: string) =>
-  host.message({ sessionId, text, route: 'agent', ...me })
+  host.as(me).message({ sessionId, text, route: 'agent' })
 
 describe('two hosts on one store', () => {
   it('[L10] scripts of an agent that was taken over ask nothing, and get no answer', async () => {
@@ -83,23 +83,20 @@ describe('two hosts on one store', () => {
     await expect.poll(() => here.host.fenceOf(session.id)).toBeDefined()
     const ask = () => {
       const fence = here.host.fenceOf(session.id)!
-      return here.host.desk.open({ sessionId: session.id, kind: 'question', request: question, fence })
+      return here.host.desk.as({ fence }).open({ sessionId: session.id, kind: 'question', request: question })
     }
     const { interactionId } = (await ask()).interaction
     const signal = new AbortController().signal
     const fence = here.host.fenceOf(session.id)
-    const waits = here.host.desk.wait(interactionId, {
-      sessionId: session.id,
-      claimAs: 'script',
-      until: signal,
-      fence,
-    })
+    const waits = here.host.desk
+      .as({ id: 'script', fence })
+      .wait(interactionId, { sessionId: session.id, until: signal })
     const waited = waits.catch((error: unknown) => error)
     const entry = await shared.kv.get(`lease/${session.id}`)
     await shared.kv.put(entry!.key, { gateway: there.leases.id }, entry!.version)
     await expect(ask()).rejects.toMatchObject({ code: 'forbidden' })
     const answer = { answers: [{ selected: ['Yes'] }] }
-    await there.host.desk.respond({ ...me, interactionId, answer })
+    await there.host.desk.as(me).respond({ interactionId, answer })
     expect(await waited).toMatchObject({ code: 'forbidden' })
     here.leases.forget(session.id)
     await expect(ask()).rejects.toMatchObject({ code: 'forbidden' })
@@ -121,7 +118,7 @@ describe('two hosts on one store', () => {
   it('end a turn that nobody took: its host died before it said that it would', async () => {
     const { here, there, shared, pass } = await twoHosts()
     const { session } = await here.host.createSession({})
-    await here.host.desk.message({ sessionId: session.id, text: 'lost', route: 'agent', ...me })
+    await here.host.desk.as(me).message({ sessionId: session.id, text: 'lost', route: 'agent' })
     await pass(LEASE_MS)
     await here.host.close()
     await there.leases.wake()
@@ -171,7 +168,7 @@ it('[L10] an answer that comes elsewhere starts a lost agent, though its session
   await host.ready
   const other = createDesk({ store: storeOnBus(shared, bus()), clock, onError })
   const { id } = (await host.createSession({})).session
-  await host.message({ sessionId: id, text: 'go', ...me })
+  await host.as(me).message({ sessionId: id, text: 'go' })
   await expect.poll(() => base.countPending()).toBe(1)
   lose()
   const lost = async () =>
@@ -181,7 +178,7 @@ it('[L10] an answer that comes elsewhere starts a lost agent, though its session
   for (let count = 0; count < 3; count++) await desk.createSession({ id: `other-${count}` })
   const [item] = (await base.pending({ limit: 1 })).items
   const answer = { answers: [{ selected: ['Yes'] }] }
-  await other.respond({ ...me, interactionId: item!.interactionId, answer })
+  await other.as(me).respond({ interactionId: item!.interactionId, answer })
   await expect.poll(() => resumed).toHaveLength(1)
   other.close()
   await host.close()
@@ -232,11 +229,11 @@ describe('one host on a shared store', () => {
     )
     await host.ready
     const { id } = (await host.createSession({})).session
-    await host.message({ sessionId: id, text: 'one', route: 'agent', ...me })
+    await host.as(me).message({ sessionId: id, text: 'one', route: 'agent' })
     await expect.poll(() => said(id)).toEqual(['here: one'])
-    const clearing = host.clear(id, me)
+    const clearing = host.as(me).clear(id)
     while (leases.fence(id)) await Promise.resolve()
-    await host.message({ sessionId: id, text: 'two', route: 'agent', ...me })
+    await host.as(me).message({ sessionId: id, text: 'two', route: 'agent' })
     await clearing
     await expect.poll(() => said(id)).toEqual(['here: one', 'here: two'])
     await expect.poll(async () => (await host.snapshot(id)).state.activeTurnId).toBeNull()
@@ -265,7 +262,7 @@ describe('one host on a shared store', () => {
       const pass = setInterval(() => clock.advance(500))
       await host.ready
       const { id } = (await host.createSession({})).session
-      await host.message({ sessionId: id, text: 'one', route: 'agent', ...me })
+      await host.as(me).message({ sessionId: id, text: 'one', route: 'agent' })
       await expect.poll(() => said(id)).toEqual(['here: one'])
       clearInterval(pass)
       expect(errors).toHaveLength(1)

@@ -6,14 +6,15 @@ import type {
   MessageRoute,
   NewEvent,
   OnTimeout,
+  OpenInput,
   PermissionMode,
   ReportedEvent,
-  RequestSource,
   Via,
 } from '@askback/protocol'
 import type { InteractionKind } from '../kinds/kinds.js'
 import type { KvWrite } from '../store/store.js'
 import type { AddCopyCommand, AdoptCommand } from './adopt.js'
+import type { ActedBy } from './caller.js'
 import type { EditTarget } from './permissions.js'
 
 export type { ReportedEvent }
@@ -37,35 +38,29 @@ export type Anchoring =
   | { by: 'rendezvous'; waited: boolean }
   | { by: 'itself' }
 
-export interface OpenCommand {
+export interface OpenCommand extends Pick<
+  OpenInput,
+  'turnId' | 'responseId' | 'agentId' | 'source' | 'agentThread' | 'edit'
+> {
   type: 'open'
   prepared: PreparedRequest
   anchoring: Anchoring
   attach: boolean
-  turnId?: string | undefined
-  responseId?: string | undefined
-  agentId?: string | undefined
-  /** Id of the credential that opened it. */
+  /** Id of the caller that opens it. */
   openedBy?: string | undefined
-  source?: RequestSource | undefined
-  /** Id of the agent's own session. The command is refused if the session is known to belong to another one. */
-  agentThread?: string | undefined
-  /** What the adapter says the tool would write. Without it this is derived from the tool's name and input. */
-  edit?: EditTarget | undefined
   /** Receiver named in the claim if the permission mode or a rule approves at once. */
   claimAs?: string | undefined
 }
 
-export interface RespondCommand {
+export interface RespondCommand extends ActedBy {
   type: 'respond'
   interactionId: string
   answer: Json
   digest?: string | undefined
-  by?: Actor | undefined
   via: Via
 }
 
-export interface MessageCommand {
+export interface MessageCommand extends ActedBy {
   type: 'message'
   text: string
   by: Actor
@@ -83,15 +78,15 @@ export type Command =
   | OpenCommand
   | RespondCommand
   | { type: 'progress'; interactionId: string; answers: Json }
-  | { type: 'cancel'; interactionId: string; by?: Actor; via?: Via; message?: string }
+  | ({ type: 'cancel'; interactionId: string; message?: string } & ActedBy)
   | { type: 'expire'; interactionId: string }
   | { type: 'deliver'; interactionId: string; to: string }
   | { type: 'report'; events: ReportedEvent[] }
   | MessageCommand
-  | { type: 'interrupt'; by?: Actor; via?: Via }
-  | { type: 'clear'; by?: Actor; via?: Via }
-  | { type: 'set_mode'; mode: PermissionMode; by?: Actor; via?: Via }
-  | { type: 'end'; by?: Actor; via?: Via }
+  | ({ type: 'interrupt' } & ActedBy)
+  | ({ type: 'clear' } & ActedBy)
+  | ({ type: 'set_mode'; mode: PermissionMode } & ActedBy)
+  | ({ type: 'end' } & ActedBy)
   | AdoptCommand
   | AddCopyCommand
 

@@ -10,7 +10,7 @@ describe('who did it', () => {
   it('stands in the event and in the audit when somebody changes the mode', async () => {
     const test = await testDesk()
     const seq = await test.seq()
-    await test.desk.setPermissionMode('s', 'bypassPermissions', bob)
+    await test.desk.as(bob).setPermissionMode('s', 'bypassPermissions')
     expect(await test.events(seq)).toMatchObject([
       { type: 'session_status', permissionMode: 'bypassPermissions', ...bob },
     ])
@@ -27,9 +27,9 @@ describe('who did it', () => {
 
   it('leaves no row when the mode was that already', async () => {
     const test = await testDesk()
-    await test.desk.setPermissionMode('s', 'default', ada)
-    await test.desk.setPermissionMode('s', 'plan', { ...ada, idempotencyKey: 'k' })
-    await test.desk.setPermissionMode('s', 'plan', { ...ada, idempotencyKey: 'k' })
+    await test.desk.as(ada).setPermissionMode('s', 'default')
+    await test.desk.as(ada).setPermissionMode('s', 'plan', { idempotencyKey: 'k' })
+    await test.desk.as(ada).setPermissionMode('s', 'plan', { idempotencyKey: 'k' })
     expect(await actsOf(test)).toHaveLength(1)
   })
 
@@ -37,7 +37,7 @@ describe('who did it', () => {
     const test = await testDesk({ session: { permissionMode: 'plan' } })
     const { interactionId } = await test.open('plan_review', plan)
     const seq = await test.seq()
-    await test.desk.respond({ ...bob, interactionId, answer: { decision: 'edit' } })
+    await test.desk.as(bob).respond({ interactionId, answer: { decision: 'edit' } })
     expect((await test.events(seq)).at(-1)).toMatchObject({
       type: 'session_status',
       permissionMode: 'acceptEdits',
@@ -49,7 +49,7 @@ describe('who did it', () => {
   it('is not said of a status that only follows from an answer', async () => {
     const test = await testDesk({ session: { permissionMode: 'acceptEdits' } })
     const { interactionId } = await test.open('plan_review', plan)
-    await test.desk.respond({ ...bob, interactionId, answer: { decision: 'edit' } })
+    await test.desk.as(bob).respond({ interactionId, answer: { decision: 'edit' } })
     const status = (await test.events()).findLast(({ type }) => type === 'session_status')
     expect(status).not.toHaveProperty('by')
     expect(await actsOf(test)).toEqual([])
@@ -57,8 +57,8 @@ describe('who did it', () => {
 
   it('stands in the audit when a session begins in a mode that asks less', async () => {
     const test = await testDesk()
-    await test.desk.createSession({ id: 'free', permissionMode: 'bypassPermissions', ...ada })
-    await test.desk.createSession({ id: 'usual', ...ada })
+    await test.desk.as(ada).createSession({ id: 'free', permissionMode: 'bypassPermissions' })
+    await test.desk.as(ada).createSession({ id: 'usual' })
     expect(await actsOf(test)).toMatchObject([
       { act: 'permission_mode', sessionId: 'free', subject: 'bypassPermissions', ...ada },
     ])
@@ -69,10 +69,10 @@ describe('who did it', () => {
   it('stands in the audit for a rule that is made and one that is deleted', async () => {
     const test = await testDesk()
     const { interactionId } = await test.open('approval', listFiles)
-    await test.desk.respond({ ...ada, interactionId, answer: { ...yes, scope: 'session' } })
+    await test.desk.as(ada).respond({ interactionId, answer: { ...yes, scope: 'session' } })
     const [rule] = await test.desk.rules()
-    await test.desk.deleteRule(rule!.id, { ...bob, idempotencyKey: 'k' })
-    await test.desk.deleteRule(rule!.id, { ...bob, idempotencyKey: 'k' })
+    await test.desk.as(bob).deleteRule(rule!.id, { idempotencyKey: 'k' })
+    await test.desk.as(bob).deleteRule(rule!.id, { idempotencyKey: 'k' })
     expect(await actsOf(test)).toEqual([
       { at: test.clock.now(), act: 'rule_created', sessionId: 's', subject: rule!.id, ...ada },
       { at: test.clock.now(), act: 'rule_deleted', sessionId: 's', subject: rule!.id, ...bob },
@@ -81,8 +81,8 @@ describe('who did it', () => {
 
   it('outlives the session that somebody deletes', async () => {
     const test = await testDesk()
-    await test.desk.setPermissionMode('s', 'bypassPermissions', bob)
-    await test.desk.deleteSession('s', ada)
+    await test.desk.as(bob).setPermissionMode('s', 'bypassPermissions')
+    await test.desk.as(ada).deleteSession('s')
     expect(await actsOf(test)).toMatchObject([
       { act: 'permission_mode', ...bob },
       { act: 'session_deleted', sessionId: 's', ...ada },

@@ -7,7 +7,6 @@ import { createDesk } from './desk.js'
 import { replay } from './speculative.js'
 import { ada, no, testDesk, type TestDesk } from './test-desk.test.helper.js'
 
-const { by } = ada
 const cwd = '/work'
 const outside = { agent: null, cwd }
 const start = fakeClock().now()
@@ -46,7 +45,7 @@ async function ask(
 ) {
   test.clock.advance(start + at - test.clock.now())
   const { interactionId } = await test.open('question', question(`${toolName}?`), { toolName, toolCallId })
-  if (!waits) await test.desk.respond({ interactionId, answer, ...ada })
+  if (!waits) await test.desk.as(ada).respond({ interactionId, answer })
   return interactionId
 }
 
@@ -66,18 +65,19 @@ describe('adopting a session', () => {
   it('makes its history a log of turns that are over, and that can be gone on with', async () => {
     const { store, desk, clock } = await testDesk({ session: outside })
     clock.advance(60_000)
-    const { session, created } = await desk.adopt(
-      history(
-        said('go', 1),
-        { type: 'thinking', at: start + 2, text: 'hm' },
-        call('a', 3, 'ls'),
-        result('a', 4),
-        { type: 'text', at: start + 5, text: 'done' },
-        said('more', 6),
-        { type: 'text', at: start + 7, text: 'also done' },
-      ),
-      by,
-    )
+    const { session, created } = await desk
+      .as(ada)
+      .adopt(
+        history(
+          said('go', 1),
+          { type: 'thinking', at: start + 2, text: 'hm' },
+          call('a', 3, 'ls'),
+          result('a', 4),
+          { type: 'text', at: start + 5, text: 'done' },
+          said('more', 6),
+          { type: 'text', at: start + 7, text: 'also done' },
+        ),
+      )
     expect(created).toBe(true)
     expect(session).toMatchObject({ id: ID, agent: 'codex', status: 'idle', cwd, createdAt: start + 1 })
     const events = await logOf(store)
@@ -99,7 +99,7 @@ describe('adopting a session', () => {
     const { state } = await desk.snapshot(ID)
     expect(state).toMatchObject({ agentSessionId: 'thread', activeTurnId: null, source: 'adopted' })
     expect(state.turns).toMatchObject([{ reason: 'done' }, { reason: 'done' }])
-    await desk.message({ sessionId: ID, text: 'go on', by, route: 'agent' })
+    await desk.as(ada).message({ sessionId: ID, text: 'go on', route: 'agent' })
     expect(typesOf((await logOf(store)).slice(-3))).toEqual([
       'user_message',
       'turn_started',
@@ -110,18 +110,19 @@ describe('adopting a session', () => {
   it('drops what is told twice, a result of nothing, and gives each item a time', async () => {
     const { store, desk } = await testDesk()
     const late = { ...said('later', 0), at: start + 10 ** 12 }
-    await desk.adopt(
-      history(
-        { ...said('no time', 0), at: 0 },
-        call('a', 0, 'ls'),
-        call('a', 0, 'again'),
-        result('nobody', 0),
-        result('a', 0),
-        result('a', 0),
-        late,
-      ),
-      by,
-    )
+    await desk
+      .as(ada)
+      .adopt(
+        history(
+          { ...said('no time', 0), at: 0 },
+          call('a', 0, 'ls'),
+          call('a', 0, 'again'),
+          result('nobody', 0),
+          result('a', 0),
+          result('a', 0),
+          late,
+        ),
+      )
     const events = await logOf(store)
     expect(typesOf(events).filter((type) => type.startsWith('tool_'))).toEqual(['tool_call', 'tool_result'])
     expect(events.every(({ at }) => at === start)).toBe(true)
@@ -129,9 +130,9 @@ describe('adopting a session', () => {
 
   it('a second time changes nothing', async () => {
     const { store, desk } = await testDesk()
-    const { session } = await desk.adopt(history(call('a', 1, 'ls')), by)
+    const { session } = await desk.as(ada).adopt(history(call('a', 1, 'ls')))
     const before = await logOf(store)
-    const again = await desk.adopt(history(call('a', 1, 'ls'), call('b', 2, 'ls')), by)
+    const again = await desk.as(ada).adopt(history(call('a', 1, 'ls'), call('b', 2, 'ls')))
     expect(again).toEqual({ session, created: false })
     expect(await logOf(store)).toEqual(before)
   })
@@ -139,7 +140,7 @@ describe('adopting a session', () => {
   it('is the session that an agent of this gateway runs, if that has the same agent', async () => {
     const { store, desk } = await testDesk({ session: { agent: 'codex', cwd } })
     await desk.report({ sessionId: 's', events: [{ type: 'agent_session', agentSessionId: 'thread' }] })
-    expect(await desk.adopt(history(said('go', 1)), by)).toMatchObject({
+    expect(await desk.as(ada).adopt(history(said('go', 1)))).toMatchObject({
       session: { id: 's' },
       created: false,
     })
@@ -148,12 +149,12 @@ describe('adopting a session', () => {
 
   it('refuses ids that no session has, sessions that are not there, and more than there may be', async () => {
     const { desk } = await testDesk({ limits: { sessions: 1 } })
-    await expect(desk.adopt({ ...history(), agentSessionId: 'a/b' }, by)).rejects.toThrow(
+    await expect(desk.as(ada).adopt({ ...history(), agentSessionId: 'a/b' })).rejects.toThrow(
       'characters that are not allowed',
     )
-    await expect(desk.adopt({ ...history(), from: 'nowhere' }, by)).rejects.toThrow('which is the limit')
+    await expect(desk.as(ada).adopt({ ...history(), from: 'nowhere' })).rejects.toThrow('which is the limit')
     const { desk: roomy } = await testDesk()
-    await expect(roomy.adopt({ ...history(), from: 'nowhere' }, by)).rejects.toThrow(
+    await expect(roomy.as(ada).adopt({ ...history(), from: 'nowhere' })).rejects.toThrow(
       'There is no session nowhere.',
     )
   })
@@ -168,7 +169,9 @@ it.each<[string, unknown]>([
 ])('what the log cannot hold is refused: %s', async (_, output) => {
   const { desk } = await testDesk()
   const items = [call('c', 0, 'ls'), { ...result('c', 1), output }] as AdoptedItem[]
-  await expect(desk.adopt(history(...items), by)).rejects.toMatchObject({ code: 'invalid_request' })
+  await expect(desk.as(ada).adopt(history(...items))).rejects.toMatchObject({
+    code: 'invalid_request',
+  })
 })
 
 describe('a long history', () => {
@@ -193,7 +196,7 @@ describe('a long history', () => {
 
   it('is written part by part, and live equals replay', async () => {
     const { store, desk } = await testDesk()
-    await desk.adopt(history(...items), by)
+    await desk.as(ada).adopt(history(...items))
     const appends = (await store.changes({ limit: 1000 })).filter(({ sessionId }) => sessionId === ID)
     expect(appends.length).toBeGreaterThan(3)
     for (const { events } of appends) {
@@ -208,10 +211,10 @@ describe('a long history', () => {
 
   it('that two people bring at the same time is there once, on every desk', async () => {
     const { store: alone, desk } = await testDesk()
-    await desk.adopt(history(...items), by)
+    await desk.as(ada).adopt(history(...items))
     const store: Store = { ...memoryStore(), shared: true }
     const desks = [0, 1].map(() => createDesk({ store, clock: fakeClock() }))
-    const both = await Promise.all([...desks, ...desks].map((one) => one.adopt(history(...items), by)))
+    const both = await Promise.all([...desks, ...desks].map((one) => one.as(ada).adopt(history(...items))))
     expect(both.filter(({ created }) => created)).toHaveLength(1)
     expect(shape(await logOf(store))).toEqual(shape(await logOf(alone)))
     for (const one of desks) one.close()
@@ -219,40 +222,39 @@ describe('a long history', () => {
 
   it.each([0, 1, 2, 3])('that was cut off after %i parts is gone on with where it was', async (parts) => {
     const { store: whole, desk } = await testDesk()
-    await desk.adopt(history(...items), by)
+    await desk.as(ada).adopt(history(...items))
     const store = memoryStore()
     const cut = createDesk({ store: dying(store, parts), clock: fakeClock(), onError: () => undefined })
-    await expect(cut.adopt(history(...items), by)).rejects.toThrow('the process is gone')
+    await expect(cut.as(ada).adopt(history(...items))).rejects.toThrow('the process is gone')
     cut.close()
     const next = createDesk({ store, clock: fakeClock() })
     if (parts > 0)
-      await expect(next.message({ sessionId: ID, text: 'go on', by })).rejects.toThrow(
+      await expect(next.as(ada).message({ sessionId: ID, text: 'go on' })).rejects.toThrow(
         'Only a part of the history of this session is here.',
       )
-    expect(await next.adopt(history(...items), by)).toMatchObject({ created: true })
+    expect(await next.as(ada).adopt(history(...items))).toMatchObject({ created: true })
     expect(shape(await logOf(store))).toEqual(shape(await logOf(whole)))
-    expect(await next.message({ sessionId: ID, text: 'go on', by })).toMatchObject({ routed: 'agent' })
+    expect(await next.as(ada).message({ sessionId: ID, text: 'go on' })).toMatchObject({ routed: 'agent' })
   })
 
   it('that was deleted in the middle begins anew', async () => {
     const store = memoryStore()
     const cut = createDesk({ store: dying(store, 2), clock: fakeClock(), onError: () => undefined })
-    await expect(cut.adopt(history(...items), by)).rejects.toThrow('the process is gone')
+    await expect(cut.as(ada).adopt(history(...items))).rejects.toThrow('the process is gone')
     const next = createDesk({ store, clock: fakeClock() })
     await next.deleteSession(ID)
-    expect(await next.adopt(history(...items), by)).toMatchObject({ created: true })
+    expect(await next.as(ada).adopt(history(...items))).toMatchObject({ created: true })
     expect((await logOf(store)).filter(({ type }) => type === 'tool_call')).toHaveLength(300)
   })
 
   it('with an output that is too large keeps the first part of it, and says so', async () => {
     const { store, desk } = await testDesk()
     const output = 'x'.repeat(300_000)
-    await desk.adopt(
+    await desk.as(ada).adopt(
       history(call('a', 1, 'ls'), { ...result('a', 2), output } as AdoptedItem, call('b', 3, 'ls'), {
         ...result('b', 4),
         truncated: 5_000_000,
       } as AdoptedItem),
-      by,
     )
     const results = (await logOf(store)).filter((event) => event.type === 'tool_result')
     expect(results).toMatchObject([
@@ -275,7 +277,7 @@ describe('what was asked', () => {
       call('late', 8900, 'true'),
       result('late', 9001),
     ]
-    await test.desk.adopt({ ...history(...items), from: 's' }, by)
+    await test.desk.as(ada).adopt({ ...history(...items), from: 's' })
     const events = await logOf(test.store)
     expect(anchors(events)).toEqual({ x_one: 'late', askback_ask: 'named', y_two: 'late' })
     expect(typesOf(events).join(' ')).toContain('tool_call interaction_pending interaction_request')
@@ -291,8 +293,8 @@ describe('what was asked', () => {
       toolName: 'elsewhere',
       toolCallId: 'named',
     })
-    await test.desk.respond({ interactionId, answer, ...ada })
-    await test.desk.adopt(history(call('named', 1900, 'askback ask "Which?"')), by)
+    await test.desk.as(ada).respond({ interactionId, answer })
+    await test.desk.as(ada).adopt(history(call('named', 1900, 'askback ask "Which?"')))
     expect(anchors(await logOf(test.store))).toEqual({ askback_ask: 'named' })
   })
 
@@ -307,7 +309,7 @@ describe('what was asked', () => {
     }))
     await test.desk.report({ sessionId: 's', events })
     expect((await test.desk.snapshot('s')).state.interactions).toEqual([])
-    await test.desk.adopt(history(call('a', 900, 'x')), by)
+    await test.desk.as(ada).adopt(history(call('a', 900, 'x')))
     expect(anchors(await logOf(test.store))).toEqual({ askback_ask: 'a' })
   })
 
@@ -315,7 +317,7 @@ describe('what was asked', () => {
     const test = await testDesk({ session: outside })
     const original = await ask(test, { toolName: 'askback_ask', toolCallId: 'a', at: 1000 })
     const audit = await test.desk.audit()
-    await test.desk.adopt(history(call('a', 900, 'x')), by)
+    await test.desk.as(ada).adopt(history(call('a', 900, 'x')))
     const events = await logOf(test.store)
     const asked = events.findIndex(({ type }) => type === 'interaction_request')
     expect(typesOf(events.slice(asked - 1, asked + 4))).toEqual([
@@ -326,13 +328,13 @@ describe('what was asked', () => {
       'interaction_delivered',
     ])
     expect(events[asked]).toMatchObject({ copyOf: original, anchor: 'exact', requestedAt: start + 1000 })
-    expect(events[asked + 1]).toMatchObject({ settlement: 'answered', answer, by, at: start + 1000 })
+    expect(events[asked + 1]).toMatchObject({ settlement: 'answered', answer, by: ada.by, at: start + 1000 })
     const copied = (await test.desk.snapshot(ID)).state.interactions[0]!
     expect(copied).toMatchObject({ copyOf: original, status: 'settled', delivered: true, turnId: 'past-1' })
     expect(copied.interactionId).not.toBe(original)
     expect(await test.desk.audit()).toEqual(audit)
     expect(await test.desk.interaction('s', original)).toMatchObject({ settlement: 'answered' })
-    await expect(test.desk.respond({ interactionId: copied.interactionId, answer, ...ada })).rejects.toThrow(
+    await expect(test.desk.as(ada).respond({ interactionId: copied.interactionId, answer })).rejects.toThrow(
       'already settled by Ada',
     )
   })
@@ -340,8 +342,8 @@ describe('what was asked', () => {
   it('a copy is not copied again', async () => {
     const test = await testDesk({ session: outside })
     await ask(test, { toolName: 'askback_ask', toolCallId: 'a', at: 1000 })
-    await test.desk.adopt(history(call('a', 900, 'x')), by)
-    await test.desk.adopt({ ...history(call('a', 900, 'x')), agent: 'claude', from: ID }, by)
+    await test.desk.as(ada).adopt(history(call('a', 900, 'x')))
+    await test.desk.as(ada).adopt({ ...history(call('a', 900, 'x')), agent: 'claude', from: ID })
     expect(anchors(await logOf(test.store, 'claude.thread'))).toEqual({})
   })
 })
@@ -351,7 +353,7 @@ describe('what is still pending', () => {
   async function pending() {
     const test = await testDesk({ session: outside })
     const original = await ask(test, { toolName: 'askback_ask', toolCallId: 'a', at: 1000, waits: true })
-    await test.desk.adopt(history(call('a', 900, 'x')), by)
+    await test.desk.as(ada).adopt(history(call('a', 900, 'x')))
     const shown = async () => anchors(await logOf(test.store))
     return { test, original, shown }
   }
@@ -362,12 +364,12 @@ describe('what is still pending', () => {
       { interactionId: original, sessionId: 's' },
     ])
     expect(await shown()).toEqual({})
-    await test.desk.respond({ interactionId: original, answer, ...ada })
+    await test.desk.as(ada).respond({ interactionId: original, answer })
     await expect.poll(shown).toEqual({ askback_ask: 'a' })
     const { state } = await test.desk.snapshot(ID)
     expect(state).toEqual(stateToJson(await replay(test.store, ID)))
     expect(state.turns).toHaveLength(1)
-    expect(state.interactions).toMatchObject([{ copyOf: original, settlement: 'answered', by }])
+    expect(state.interactions).toMatchObject([{ copyOf: original, settlement: 'answered', by: ada.by }])
     expect((await test.desk.audit()).items).toHaveLength(1)
     await expect.poll(() => test.store.kv.list('adopted/')).toEqual([])
     expect(test.errors).toEqual([])
@@ -379,14 +381,14 @@ describe('what is still pending', () => {
     test.restart()
     before.close()
     await test.desk.ready
-    await test.desk.respond({ interactionId: original, answer, ...ada })
+    await test.desk.as(ada).respond({ interactionId: original, answer })
     await expect.poll(shown).toEqual({ askback_ask: 'a' })
   })
 
   it('is shown once if the process died between showing it and noting that', async () => {
     const { test, original, shown } = await pending()
     const [noted] = await test.store.kv.list('adopted/')
-    await test.desk.respond({ interactionId: original, answer, ...ada })
+    await test.desk.as(ada).respond({ interactionId: original, answer })
     await expect.poll(() => test.store.kv.list('adopted/')).toEqual([])
     await test.store.kv.put(noted!.key, noted!.value, null)
     test.restart()
@@ -402,12 +404,12 @@ describe('what is still pending', () => {
     test.clock.advance(1000)
     const schema = { fields: [{ name: 'n', type: 'number', required: true, max: 3 }] }
     const { interactionId } = await test.open('form', { message: '?', schema }, { toolCallId: 'a' })
-    await test.desk.adopt(history(call('a', 900, 'x')), by)
-    await expect(test.desk.respond({ interactionId, answer: { values: { n: 9 } }, ...ada })).rejects.toThrow(
+    await test.desk.as(ada).adopt(history(call('a', 900, 'x')))
+    await expect(test.desk.as(ada).respond({ interactionId, answer: { values: { n: 9 } } })).rejects.toThrow(
       'another look',
     )
     const [again] = (await test.desk.pending()).interactions
-    await test.desk.respond({ interactionId: again!.interactionId, answer: { values: { n: 2 } }, ...ada })
+    await test.desk.as(ada).respond({ interactionId: again!.interactionId, answer: { values: { n: 2 } } })
     await expect
       .poll(async () => (await test.desk.snapshot(ID)).state.interactions)
       .toMatchObject([{ copyOf: again!.interactionId, answer: { values: { n: 2 } } }])
@@ -416,7 +418,7 @@ describe('what is still pending', () => {
   it.each(['adopted', 'asking'])('is forgotten if the %s session is deleted', async (which) => {
     const { test, original } = await pending()
     await test.desk.deleteSession(which === 'adopted' ? ID : 's')
-    if (which === 'adopted') await test.desk.respond({ interactionId: original, answer, ...ada })
+    if (which === 'adopted') await test.desk.as(ada).respond({ interactionId: original, answer })
     await expect.poll(() => test.store.kv.list('adopted/')).toEqual([])
     expect(test.errors).toEqual([])
   })
@@ -430,8 +432,8 @@ it('a denial is shown as one, with its reason', async () => {
     { input: { n: 1 } },
     { toolName: 'deploy', toolCallId: 'a' },
   )
-  await test.desk.respond({ interactionId, answer: { ...no, message: 'Not today.' }, ...ada })
-  await test.desk.adopt(history(call('a', 900, 'deploy')), by)
+  await test.desk.as(ada).respond({ interactionId, answer: { ...no, message: 'Not today.' } })
+  await test.desk.as(ada).adopt(history(call('a', 900, 'deploy')))
   expect((await test.desk.snapshot(ID)).state.interactions).toMatchObject([
     { settlement: 'denied', message: 'Not today.', kind: 'approval', digest: expect.any(String) as unknown },
   ])

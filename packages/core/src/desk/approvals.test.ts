@@ -34,17 +34,17 @@ describe('[L12] the digest', () => {
     const { desk, open, seq } = await testDesk()
     const { interactionId, digest } = await open('approval', listFiles)
     const before = await seq()
-    const other = desk.respond({ ...ada, interactionId, answer: yes, digest: digestOf('approval', {}) })
+    const other = desk.as(ada).respond({ interactionId, answer: yes, digest: digestOf('approval', {}) })
     await expect(other).rejects.toMatchObject({ code: 'digest_mismatch', details: { digest } })
     expect(await seq()).toBe(before)
-    const { interaction } = await desk.respond({ ...ada, interactionId, answer: yes, digest })
+    const { interaction } = await desk.as(ada).respond({ interactionId, answer: yes, digest })
     expect(interaction).toMatchObject({ settlement: 'approved', digest })
   })
 
   it('is the same in the request, the response and the audit', async () => {
     const { desk, open, events } = await testDesk()
     const { interactionId, digest } = await open('approval', listFiles)
-    await desk.respond({ ...ada, interactionId, answer: yes })
+    await desk.as(ada).respond({ interactionId, answer: yes })
     const told = (await events()).flatMap((event) => ('digest' in event ? [event.digest] : []))
     expect(told).toEqual([digest, digest])
     expect((await desk.audit()).items).toMatchObject([
@@ -57,7 +57,7 @@ describe('[L12] the digest', () => {
     const request = { input: { command: 'ls' } }
     const { interactionId } = await open('approval', request)
     request.input.command = 'rm -rf /'
-    await desk.respond({ ...ada, interactionId, answer: yes })
+    await desk.as(ada).respond({ interactionId, answer: yes })
     expect(await desk.wait(interactionId)).toMatchObject({ settlement: 'approved', input: { command: 'ls' } })
   })
 })
@@ -69,7 +69,7 @@ describe('[L12] an edited input', () => {
       const { desk, open } = await testDesk()
       const { interactionId, digest } = await open('approval', listFiles, { toolName: 'Bash' })
       const { settlement } = await waiting(desk, interactionId)
-      const { interaction } = await desk.respond({ ...ada, interactionId, answer: { ...yes, updatedInput } })
+      const { interaction } = await desk.as(ada).respond({ interactionId, answer: { ...yes, updatedInput } })
       expect(interaction).toMatchObject({ digest, updatedDigest: digestOf('Bash', updatedInput) })
       expect(await settlement).toMatchObject({ settlement: 'approved', input: updatedInput })
     },
@@ -84,7 +84,7 @@ describe('[L12] an edited input', () => {
   ])('%j is refused', async (answer) => {
     const { desk, open } = await testDesk({ session: { cwd: '/work' } })
     const { interactionId } = await open('approval', listFiles)
-    await expect(desk.respond({ ...ada, interactionId, answer })).rejects.toMatchObject({
+    await expect(desk.as(ada).respond({ interactionId, answer })).rejects.toMatchObject({
       code: 'invalid_answer',
     })
     expect(await desk.rules()).toEqual([])
@@ -93,7 +93,7 @@ describe('[L12] an edited input', () => {
   it('bytes that no longer fit the digest are not handed over', async () => {
     const { desk, store, open, restart } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
-    await desk.respond({ ...ada, interactionId, answer: yes })
+    await desk.as(ada).respond({ interactionId, answer: yes })
     const [request] = (await store.read({ sessionId: 's', limit: 10 })).filter(
       (event) => event.type === 'interaction_request',
     )
@@ -107,7 +107,7 @@ describe('what an agent is told of a refusal', () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     const { settlement } = await waiting(desk, interactionId)
-    await desk.respond({ ...ada, interactionId, answer: { ...no, message: 'Use git ls-files.' } })
+    await desk.as(ada).respond({ interactionId, answer: { ...no, message: 'Use git ls-files.' } })
     expect(await settlement).toMatchObject({ settlement: 'denied', message: 'Use git ls-files.' })
   })
 })
@@ -117,13 +117,15 @@ describe('the answer by tool call', () => {
     const { desk, open } = await testDesk()
     await open('approval', listFiles, { toolCallId: 'a' })
     await open('question', database, { toolCallId: 'a' })
-    const by = { ...ada, sessionId: 's', toolCallId: 'a' }
-    expect(await desk.answerToolCall({ ...by, kind: 'question', answers: { 0: 'SQLite' } })).toMatchObject({
+    const call = { sessionId: 's', toolCallId: 'a' }
+    expect(
+      await desk.as(ada).answerToolCall({ ...call, kind: 'question', answers: { 0: 'SQLite' } }),
+    ).toMatchObject({
       kind: 'question',
       answer: sqlite,
     })
     expect(
-      await desk.answerToolCall({ ...by, kind: 'approval', decision: 'deny', message: 'No.' }),
+      await desk.as(ada).answerToolCall({ ...call, kind: 'approval', decision: 'deny', message: 'No.' }),
     ).toMatchObject({
       settlement: 'denied',
       message: 'No.',
@@ -132,29 +134,29 @@ describe('the answer by tool call', () => {
 
   it('takes scope, edited input and digest with an approval', async () => {
     const { desk, open } = await testDesk()
-    const approve = { ...ada, sessionId: 's', kind: 'approval', decision: 'approve' } as const
+    const approve = { sessionId: 's', kind: 'approval', decision: 'approve' } as const
     await open('approval', listFiles, { toolCallId: 'a' })
-    const wrong = desk.answerToolCall({ ...approve, toolCallId: 'a', digest: 'x' })
+    const wrong = desk.as(ada).answerToolCall({ ...approve, toolCallId: 'a', digest: 'x' })
     await expect(wrong).rejects.toMatchObject({ code: 'digest_mismatch' })
     expect(
-      await desk.answerToolCall({ ...approve, toolCallId: 'a', updatedInput: { command: 'pwd' } }),
+      await desk.as(ada).answerToolCall({ ...approve, toolCallId: 'a', updatedInput: { command: 'pwd' } }),
     ).toMatchObject({
       answer: { ...yes, updatedInput: { command: 'pwd' } },
     })
     await open('approval', listFiles, { toolCallId: 'b' })
-    await desk.answerToolCall({ ...approve, toolCallId: 'b', scope: 'session' })
+    await desk.as(ada).answerToolCall({ ...approve, toolCallId: 'b', scope: 'session' })
     expect(await desk.rules()).toHaveLength(1)
   })
 
   it('is not found, settled or ambiguous before it is looked at', async () => {
     const { desk, clock, open } = await testDesk()
-    const nonsense = { ...ada, sessionId: 's', kind: 'question', answers: { 99: 'x' } } as const
-    const answer = (toolCallId: string) => desk.answerToolCall({ ...nonsense, toolCallId })
+    const nonsense = { sessionId: 's', kind: 'question', answers: { 99: 'x' } } as const
+    const answer = (toolCallId: string) => desk.as(ada).answerToolCall({ ...nonsense, toolCallId })
     await expect(answer('never')).rejects.toMatchObject({ code: 'not_found' })
     await open('approval', listFiles, { toolCallId: 'approval' })
     await expect(answer('approval')).rejects.toMatchObject({ code: 'not_found' })
     const { interactionId } = await open('question', database, { toolCallId: 'done' })
-    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    await desk.as(ada).respond({ interactionId, answer: sqlite })
     await expect(answer('done')).rejects.toMatchObject({
       code: 'already_settled',
       details: { interaction: { answer: sqlite } },
@@ -173,7 +175,6 @@ describe('the answer by tool call', () => {
 
   describe('of a call that has held different requests', () => {
     const approve = {
-      ...ada,
       sessionId: 's',
       toolCallId: 't',
       kind: 'approval',
@@ -195,21 +196,23 @@ describe('the answer by tool call', () => {
           interactions: [first, second].map(({ interactionId, digest }) => ({ interactionId, digest })),
         },
       }
-      await expect(desk.answerToolCall(approve)).rejects.toMatchObject(refused)
-      const deny = { ...ada, sessionId: 's', toolCallId: 't', kind: 'approval', decision: 'deny' } as const
-      await expect(desk.answerToolCall(deny)).rejects.toMatchObject(refused)
+      await expect(desk.as(ada).answerToolCall(approve)).rejects.toMatchObject(refused)
+      const deny = { sessionId: 's', toolCallId: 't', kind: 'approval', decision: 'deny' } as const
+      await expect(desk.as(ada).answerToolCall(deny)).rejects.toMatchObject(refused)
       const { interactionId, digest } = first
-      await expect(desk.answerToolCall({ ...approve, digest })).rejects.toMatchObject({
+      await expect(desk.as(ada).answerToolCall({ ...approve, digest })).rejects.toMatchObject({
         code: 'digest_mismatch',
       })
-      await expect(desk.answerToolCall({ ...approve, interactionId })).rejects.toMatchObject({
+      await expect(desk.as(ada).answerToolCall({ ...approve, interactionId })).rejects.toMatchObject({
         code: 'already_settled',
         details: { interaction: { interactionId, settlement: 'superseded' } },
       })
-      await expect(desk.answerToolCall({ ...approve, interactionId: 'other' })).rejects.toMatchObject({
-        code: 'not_found',
-      })
-      expect(await desk.answerToolCall({ ...approve, digest: second.digest })).toMatchObject({
+      await expect(desk.as(ada).answerToolCall({ ...approve, interactionId: 'other' })).rejects.toMatchObject(
+        {
+          code: 'not_found',
+        },
+      )
+      expect(await desk.as(ada).answerToolCall({ ...approve, digest: second.digest })).toMatchObject({
         interactionId: second.interactionId,
         settlement: 'approved',
       })
@@ -218,7 +221,7 @@ describe('the answer by tool call', () => {
     it('takes the interaction by its id', async () => {
       const { desk, second } = await swapped()
       const { interactionId } = second
-      expect(await desk.answerToolCall({ ...approve, interactionId })).toMatchObject({
+      expect(await desk.as(ada).answerToolCall({ ...approve, interactionId })).toMatchObject({
         interactionId,
         settlement: 'approved',
       })
@@ -227,7 +230,7 @@ describe('the answer by tool call', () => {
     it('remembers a request that has left the window, and one that was settled', async () => {
       const { desk, open, restart } = await testDesk()
       const old = await open('approval', listFiles, { toolCallId: 't' })
-      await desk.respond({ ...ada, interactionId: old.interactionId, answer: yes })
+      await desk.as(ada).respond({ interactionId: old.interactionId, answer: yes })
       for (let turn = 0; turn < 25; turn++) {
         const turnId = `turn${turn}`
         await desk.report({
@@ -241,19 +244,19 @@ describe('the answer by tool call', () => {
       const { state } = await desk.snapshot('s')
       expect(state.interactions).toEqual([])
       await open('approval', remove, { toolCallId: 't' })
-      await expect(desk.answerToolCall(approve)).rejects.toMatchObject({ code: 'ambiguous' })
-      await expect(restart().answerToolCall(approve)).rejects.toMatchObject({ code: 'ambiguous' })
+      await expect(desk.as(ada).answerToolCall(approve)).rejects.toMatchObject({ code: 'ambiguous' })
+      await expect(restart().as(ada).answerToolCall(approve)).rejects.toMatchObject({ code: 'ambiguous' })
     })
 
     it('holds for who answers one interaction of the call and knows no more than the call', async () => {
       const { desk, second } = await swapped()
       const { interactionId, digest } = second
-      const known = { ...ada, sessionId: 's', interactionId, answer: yes, toolCallId: 't' }
-      await expect(desk.respond(known)).rejects.toMatchObject({ code: 'ambiguous' })
-      await expect(desk.respond({ ...known, toolCallId: 'other' })).rejects.toMatchObject({
+      const known = { sessionId: 's', interactionId, answer: yes, toolCallId: 't' }
+      await expect(desk.as(ada).respond(known)).rejects.toMatchObject({ code: 'ambiguous' })
+      await expect(desk.as(ada).respond({ ...known, toolCallId: 'other' })).rejects.toMatchObject({
         code: 'not_found',
       })
-      expect(await desk.respond({ ...known, digest })).toMatchObject({
+      expect(await desk.as(ada).respond({ ...known, digest })).toMatchObject({
         interaction: { settlement: 'approved' },
       })
     })
@@ -264,30 +267,26 @@ describe('the answer by tool call', () => {
       await desk.cancel({ interactionId: first.interactionId })
       await open('question', database, { toolCallId: 't' })
       const again = await open('approval', listFiles, { toolCallId: 't' })
-      expect(await desk.answerToolCall(approve)).toMatchObject({ interactionId: again.interactionId })
+      expect(await desk.as(ada).answerToolCall(approve)).toMatchObject({ interactionId: again.interactionId })
     })
 
     it('needs nothing for one interaction either, if all others of the call are of another kind', async () => {
       const { desk, open } = await testDesk()
       await open('question', database, { toolCallId: 't' })
       const { interactionId } = await open('approval', listFiles, { toolCallId: 't' })
-      const known = { ...ada, sessionId: 's', interactionId, answer: yes, toolCallId: 't' }
-      expect(await desk.respond(known)).toMatchObject({ interaction: { settlement: 'approved' } })
+      const known = { sessionId: 's', interactionId, answer: yes, toolCallId: 't' }
+      expect(await desk.as(ada).respond(known)).toMatchObject({ interaction: { settlement: 'approved' } })
     })
   })
 
   it('goes to the pending one when others of the call are settled', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database, { toolCallId: 't' })
-    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    await desk.as(ada).respond({ interactionId, answer: sqlite })
     const second = await open('question', database, { toolCallId: 't' })
-    const answered = await desk.answerToolCall({
-      ...ada,
-      sessionId: 's',
-      toolCallId: 't',
-      kind: 'question',
-      answers: { 0: 'Else' },
-    })
+    const answered = await desk
+      .as(ada)
+      .answerToolCall({ sessionId: 's', toolCallId: 't', kind: 'question', answers: { 0: 'Else' } })
     expect(answered).toMatchObject({
       interactionId: second.interactionId,
       answer: { answers: [{ selected: [], other: 'Else' }] },

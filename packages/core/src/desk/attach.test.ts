@@ -33,7 +33,7 @@ describe('[L11] an adapter that asks again about its own tool call', () => {
   it.each([yes, no])('attaches to what is settled if it asks the same: %j', async (answer) => {
     const test = await testDesk()
     const { interactionId } = (await attached(test, listFiles)).interaction
-    await test.desk.respond({ ...ada, interactionId, answer })
+    await test.desk.as(ada).respond({ interactionId, answer })
     expect(await attached(test, listFiles)).toMatchObject({
       created: false,
       interaction: { interactionId, status: 'settled', answer },
@@ -104,7 +104,7 @@ describe('[L11] an adapter that asks again about its own tool call', () => {
   it('opens a new one beside what is settled if it asks something else', async () => {
     const test = await testDesk()
     const { interactionId } = (await attached(test, listFiles)).interaction
-    await test.desk.respond({ ...ada, interactionId, answer: yes })
+    await test.desk.as(ada).respond({ interactionId, answer: yes })
     const other = await attached(test, remove)
     expect(other).toMatchObject({ created: true, interaction: { status: 'pending' } })
     expect(await test.desk.interaction('s', interactionId)).toMatchObject({ settlement: 'approved' })
@@ -113,9 +113,9 @@ describe('[L11] an adapter that asks again about its own tool call', () => {
   it('finds the same request again behind a later one that was settled', async () => {
     const test = await testDesk()
     const first = (await attached(test, listFiles)).interaction
-    await test.desk.respond({ ...ada, interactionId: first.interactionId, answer: yes })
+    await test.desk.as(ada).respond({ interactionId: first.interactionId, answer: yes })
     const second = (await attached(test, remove)).interaction
-    await test.desk.respond({ ...ada, interactionId: second.interactionId, answer: no })
+    await test.desk.as(ada).respond({ interactionId: second.interactionId, answer: no })
     expect(await attached(test, listFiles)).toMatchObject({
       created: false,
       interaction: { interactionId: first.interactionId },
@@ -150,7 +150,7 @@ describe('[L11] an adapter that asks again about its own tool call', () => {
     expect(await isOver(Promise.race(asked))).toBe(false)
     const [item, ...others] = (await test.desk.pending()).interactions
     expect(others).toEqual([])
-    await test.desk.respond({ ...ada, interactionId: item!.interactionId, answer: yes })
+    await test.desk.as(ada).respond({ interactionId: item!.interactionId, answer: yes })
     const settled = await Promise.all(asked)
     expect(settled.filter((one) => one.settlement === 'approved' && !one.inDoubt)).toHaveLength(1)
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type OpenInput, type Origin } from '../index.js'
+import { type Caller, type OpenInput, type PersonCaller } from '../index.js'
 import { ada, database, listFiles, port, sqlite, testDesk, yes } from './test-desk.test.helper.js'
 
 const lone = 'a\ud800b'
@@ -136,7 +136,7 @@ describe('an answer', () => {
     const { desk, open, seq } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     const before = await seq()
-    const wrong = desk.respond({ ...ada, interactionId, answer: { ...yes, updatedInput } })
+    const wrong = desk.as(ada).respond({ interactionId, answer: { ...yes, updatedInput } })
     await expect(wrong).rejects.toMatchObject(refused)
     expect(await seq()).toBe(before)
   })
@@ -146,7 +146,7 @@ describe('an answer', () => {
     const asked = await open('question', database)
     const mysql = { answers: [{ selected: ['MySQL'] }] }
     await expect(
-      desk.respond({ ...ada, interactionId: asked.interactionId, answer: mysql }),
+      desk.as(ada).respond({ interactionId: asked.interactionId, answer: mysql }),
     ).rejects.toMatchObject({
       message: 'Question 1 ("Database", index 0) has no option "MySQL".',
       details: { question: 0 },
@@ -154,33 +154,40 @@ describe('an answer', () => {
     const form = await open('form', port)
     const host = { values: { host: 'x' } }
     await expect(
-      desk.respond({ ...ada, interactionId: form.interactionId, answer: host }),
+      desk.as(ada).respond({ interactionId: form.interactionId, answer: host }),
     ).rejects.toMatchObject({
       message: 'The form has no field "host".',
       details: { field: 'host' },
     })
   })
 
-  it.each<[string, Origin]>([
+  it.each<[string, Caller]>([
     ['an actor without an id', { by: {} as never }],
     ['an actor with a lone surrogate', { by: { id: lone } }],
     ['an unknown surface', { via: 'fax' as never }],
-  ])('by %s is refused', async (_, origin) => {
+    ['an unknown role', { role: 'owner' as never }],
+    ['nobody', null as never],
+  ])('by %s is refused', async (_, caller) => {
+    const { desk } = await testDesk()
+    expect(() => desk.as(caller)).toThrow(expect.objectContaining(refused))
+  })
+
+  it('names the person as they were when the desk was bound', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
-    await expect(desk.respond({ ...origin, interactionId, answer: sqlite })).rejects.toMatchObject(refused)
-    await expect(desk.cancel({ ...origin, interactionId })).rejects.toMatchObject(refused)
-    await expect(desk.interrupt('s', origin)).rejects.toMatchObject(refused)
-    expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
+    const by = { id: 'ada' }
+    const bound = desk.as({ by })
+    by.id = 'bob'
+    expect((await bound.respond({ interactionId, answer: sqlite })).interaction.by).toEqual({ id: 'ada' })
   })
 })
 
 describe('everything else that is written', () => {
   it.each<[string, (desk: Awaited<ReturnType<typeof testDesk>>['desk']) => Promise<unknown>]>([
-    ['a message', (desk) => desk.message({ ...ada, sessionId: 's', text: lone })],
-    ['a message of nobody', (desk) => desk.message({ sessionId: 's', text: 'x' } as never)],
-    ['a route', (desk) => desk.message({ ...ada, sessionId: 's', text: 'x', route: 'else' as never })],
-    ['a question index', (desk) => desk.message({ ...ada, sessionId: 's', text: 'x', questionIndex: -1 })],
+    ['a message', (desk) => desk.as(ada).message({ sessionId: 's', text: lone })],
+    ['a message of nobody', (desk) => desk.as({} as PersonCaller).message({ sessionId: 's', text: 'x' })],
+    ['a route', (desk) => desk.as(ada).message({ sessionId: 's', text: 'x', route: 'else' as never })],
+    ['a question index', (desk) => desk.as(ada).message({ sessionId: 's', text: 'x', questionIndex: -1 })],
     ['a title', (desk) => desk.createSession({ title: lone })],
     ['a folder', (desk) => desk.createSession({ cwd: lone })],
     ['an agent', (desk) => desk.createSession({ agent: lone })],
@@ -203,8 +210,14 @@ describe('everything else that is written', () => {
     ['a signal', (desk) => desk.session('s').ask({ ...database, signal: 'soon' as never })],
     ['no signal', (desk) => desk.session('s').ask({ ...database, signal: null as never })],
     ['a kind', (desk) => desk.session('s').request(nothing, {})],
-    ['nobody who adopts', (desk) => desk.adopt({ agent: 'a', agentSessionId: 'x', items: [] }, nothing)],
-    ['who adopts', (desk) => desk.adopt({ agent: 'a', agentSessionId: 'x', items: [] }, { id: lone })],
+    [
+      'nobody who adopts',
+      (desk) => desk.as({ by: nothing }).adopt({ agent: 'a', agentSessionId: 'x', items: [] }),
+    ],
+    [
+      'who adopts',
+      async (desk) => desk.as({ by: { id: lone } }).adopt({ agent: 'a', agentSessionId: 'x', items: [] }),
+    ],
     ['no request', (desk) => desk.session('s').ask(nothing)],
     ['no approval', (desk) => desk.session('s').approve(nothing)],
     ['no open', (desk) => desk.open(nothing)],
@@ -212,7 +225,7 @@ describe('everything else that is written', () => {
     ['no answer to a call', (desk) => desk.answerToolCall(nothing)],
     ['no progress', (desk) => desk.progress(nothing)],
     ['no cancel', (desk) => desk.cancel(nothing)],
-    ['no message', (desk) => desk.message(nothing)],
+    ['no message', (desk) => desk.as(ada).message(nothing)],
     ['no report', (desk) => desk.report(nothing)],
     ['no tool call', (desk) => desk.reportToolCall(nothing)],
     ['no end of a wait', (desk) => desk.wait('x', { sessionId: 's', until: 'soon' as never })],
@@ -224,11 +237,11 @@ describe('everything else that is written', () => {
     ['a session to snapshot', (desk) => desk.snapshot(true as never)],
     ['a session to delete', (desk) => desk.deleteSession(true as never)],
     ['a session to interrupt', (desk) => desk.interrupt(true as never)],
-    ['who interrupts', (desk) => desk.interrupt('s', null as never)],
+    ['how to interrupt', (desk) => desk.interrupt('s', null as never)],
     ['a session to read', (desk) => desk.events({} as never, { limit: 1 })],
     ['what to wait for', (desk) => desk.wait(true as never)],
     ['what to wait for in a session', (desk) => desk.session('s').wait(true as never)],
-    ['what to wait for without a claim', (desk) => desk.wait([] as never, { sessionId: 's', claimAs: null })],
+    ['what to wait for without a claim', (desk) => desk.wait([] as never, { sessionId: 's', claim: false })],
     ['what to look at', (desk) => desk.interaction('s', true as never)],
     ['a rule to delete', (desk) => desk.deleteRule(true as never)],
     [
@@ -247,7 +260,7 @@ it('a wait with a signal that is none is refused, and is in nobody’s way', asy
   const { interactionId } = await open('question', database)
   for (const signal of ['soon', null, {}, { addEventListener: () => undefined }] as never[])
     await expect(desk.wait(interactionId, { signal: signal, sessionId: 's' })).rejects.toMatchObject(refused)
-  expect(await desk.respond({ ...ada, interactionId, answer: sqlite })).toMatchObject({
+  expect(await desk.as(ada).respond({ interactionId, answer: sqlite })).toMatchObject({
     interaction: { settlement: 'answered' },
   })
 })

@@ -54,7 +54,7 @@ describe('what is told', () => {
     const { interactionId } = await open('approval', listFiles)
     const { settlement } = await waiting(desk, interactionId)
     loses = true
-    const answered = desk.respond({ ...ada, interactionId, answer: yes })
+    const answered = desk.as(ada).respond({ interactionId, answer: yes })
     await expect(answered).rejects.toMatchObject({ code: 'unavailable' })
     expect(await settlement).toMatchObject({ settlement: 'approved', inDoubt: false })
     expect((await events()).filter(({ type }) => type === 'interaction_delivered')).toHaveLength(1)
@@ -83,7 +83,7 @@ describe('what is told', () => {
     loses = true
     const report = (text: string) =>
       desk.report({ sessionId: 's', events: [{ type: 'text', blockId: text, text }] })
-    const lost = desk.respond({ ...ada, sessionId: 's', interactionId, answer: yes })
+    const lost = desk.as(ada).respond({ sessionId: 's', interactionId, answer: yes })
     const acknowledged = report('next')
     await expect(lost).rejects.toMatchObject({ code: 'unavailable' })
     await acknowledged
@@ -106,9 +106,9 @@ describe('what is told', () => {
     const { interactionId } = await open('approval', listFiles)
     const { settlement } = await waiting(desk, interactionId)
     refuses = true
-    await expect(desk.respond({ ...ada, interactionId, answer: yes })).rejects.toThrow('Nobody knows.')
+    await expect(desk.as(ada).respond({ interactionId, answer: yes })).rejects.toThrow('Nobody knows.')
     await tick()
-    await desk.respond({ ...ada, interactionId, answer: yes })
+    await desk.as(ada).respond({ interactionId, answer: yes })
     expect(await settlement).toMatchObject({ settlement: 'approved', inDoubt: false })
   })
 
@@ -126,7 +126,7 @@ describe('what is told', () => {
     })
     expect(head.seq).toBe(1)
     for (let count = 0; count < 5; count++) {
-      await there!.message({ sessionId: 's', text: 'x', route: 'agent', ...ada })
+      await there!.as(ada).message({ sessionId: 's', text: 'x', route: 'agent' })
       // Pushes the session out of memory here.
       await here!.createSession({ id: `other-${count}` })
     }
@@ -149,7 +149,7 @@ describe('what is told', () => {
     }
     const { desk } = await testDesk({ store })
     let gone = 0
-    await desk.message({ sessionId: 's', text: 'x', route: 'agent', ...ada })
+    await desk.as(ada).message({ sessionId: 's', text: 'x', route: 'agent' })
     await desk.follow('s', { advanced: () => undefined, gone: () => gone++ })
     isShort = true
     await expect(desk.refresh('s')).rejects.toMatchObject({ code: 'unavailable' })

@@ -53,8 +53,8 @@ describe('a kind of one’s own', () => {
       digest: digestOf('color', blue),
     })
     expect(second).toMatchObject({ kind: 'rating', presentation: 'tool', toolName: 'rating' })
-    await desk.respond({ ...ada, interactionId: first!.interactionId, answer: { text: 'blue' } })
-    await desk.respond({ ...ada, interactionId: second!.interactionId, answer: { stars: 5 } })
+    await desk.as(ada).respond({ interactionId: first!.interactionId, answer: { text: 'blue' } })
+    await desk.as(ada).respond({ interactionId: second!.interactionId, answer: { stars: 5 } })
     expect(await Promise.all(asked)).toMatchObject([
       { settlement: 'answered', answer: { text: 'blue' }, ...ada },
       { settlement: 'answered', answer: { stars: 5 }, ...ada },
@@ -65,7 +65,7 @@ describe('a kind of one’s own', () => {
     const { desk, open, events } = await testDesk({ kinds: [color] })
     const { interactionId } = await open('color', blue)
     const { settlement } = await waiting(desk, interactionId)
-    await desk.respond({ ...ada, interactionId, answer: { text: 'grey' } })
+    await desk.as(ada).respond({ interactionId, answer: { text: 'grey' } })
     await settlement
     for (const event of await events()) expect(sessionEvent.safeParse(event).success).toBe(true)
   })
@@ -74,7 +74,7 @@ describe('a kind of one’s own', () => {
     const { desk, open } = await testDesk({ kinds: [color, rating] })
     await expect(open('color', { text: 5 })).rejects.toMatchObject({ code: 'invalid_request' })
     const { interactionId } = await open('rating', { about: 'us' })
-    const respond = (answer: unknown) => desk.respond({ ...ada, interactionId, answer })
+    const respond = (answer: unknown) => desk.as(ada).respond({ interactionId, answer })
     await expect(respond({ stars: 'many' })).rejects.toMatchObject({
       code: 'invalid_answer',
       message: 'The answer does not fit at stars: must be a number.',
@@ -87,7 +87,7 @@ describe('a kind of one’s own', () => {
     const { desk, open } = await testDesk({ kinds: [color] })
     const { interactionId, request } = await open('color', { text: 'Which?', extra: true })
     expect(request).toEqual({ text: 'Which?', extra: true })
-    const respond = (text: string) => desk.respond({ ...ada, interactionId, answer: { text } })
+    const respond = (text: string) => desk.as(ada).respond({ interactionId, answer: { text } })
     await expect(respond('blue')).rejects.toMatchObject({
       code: 'invalid_answer',
       message: 'The palette has no blue.',
@@ -115,7 +115,7 @@ describe('a kind of one’s own', () => {
     expect(item.request).toEqual({ target: 'prod' })
     expect(item.digest).toBe(digestOf('filling', { target: 'prod' }))
     const answer = { by: 'hand' }
-    const { interaction } = await desk.respond({ ...ada, interactionId: item.interactionId, answer })
+    const { interaction } = await desk.as(ada).respond({ interactionId: item.interactionId, answer })
     expect(interaction.answer).toEqual({ target: 'prod', region: 'eu', by: 'hand', count: 1 })
     expect(answer).toEqual({ by: 'hand' })
     expect(interaction.request).toEqual({ target: 'prod' })
@@ -158,17 +158,17 @@ describe('a kind of one’s own', () => {
     const { desk, open } = await testDesk({ kinds: [merge] })
     const { interactionId } = await open('merge', blue)
     const { settlement } = await waiting(desk, interactionId)
-    const empty = desk.respond({ ...ada, interactionId, answer: { text: '' } })
+    const empty = desk.as(ada).respond({ interactionId, answer: { text: '' } })
     await expect(empty).rejects.toMatchObject({
       code: 'invalid_answer',
       details: { errors: { text: 'Say something.' } },
     })
     const [again] = (await desk.pending()).interactions
-    await desk.respond({ ...ada, interactionId: again!.interactionId, answer: { text: 'merge' } })
+    await desk.as(ada).respond({ interactionId: again!.interactionId, answer: { text: 'merge' } })
     expect(await settlement).toMatchObject({ settlement: 'approved', inDoubt: false })
     expect(await desk.wait(interactionId)).toMatchObject({ settlement: 'approved', inDoubt: true })
     const { interactionId: other } = await open('merge', blue)
-    await desk.respond({ ...ada, interactionId: other, answer: { text: 'No.' } })
+    await desk.as(ada).respond({ interactionId: other, answer: { text: 'No.' } })
     expect(await desk.wait(other)).toMatchObject({ settlement: 'denied', message: 'No.' })
   })
 
@@ -178,7 +178,7 @@ describe('a kind of one’s own', () => {
       session: { permissionMode: 'bypassPermissions' },
     })
     const { interactionId } = await open('color', blue)
-    expect(await desk.message({ ...ada, sessionId: 's', text: 'blue' })).toMatchObject({ routed: 'log' })
+    expect(await desk.as(ada).message({ sessionId: 's', text: 'blue' })).toMatchObject({ routed: 'log' })
     expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
   })
 
@@ -189,7 +189,7 @@ describe('a kind of one’s own', () => {
     const two = await open('color', blue, declared)
     const desk = restart({ kinds: [] })
     await desk.ready
-    const answer = desk.respond({ ...ada, interactionId: one.interactionId, answer: { text: 'blue' } })
+    const answer = desk.as(ada).respond({ interactionId: one.interactionId, answer: { text: 'blue' } })
     await expect(answer).rejects.toMatchObject({ code: 'unknown_kind' })
     expect(await desk.cancel({ interactionId: one.interactionId })).toMatchObject({
       interaction: { settlement: 'cancelled' },
@@ -235,7 +235,7 @@ describe('a kind that breaks its word', () => {
     const { desk, open, seq } = await testDesk({ kinds: [{ ...own, settle: () => outcome as never }] })
     const { interactionId } = await open('own', {})
     const before = await seq()
-    await expect(desk.respond({ ...ada, interactionId, answer: 1 })).rejects.toBeInstanceOf(AskbackError)
+    await expect(desk.as(ada).respond({ interactionId, answer: 1 })).rejects.toBeInstanceOf(AskbackError)
     expect(await seq()).toBe(before)
     expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
   })
@@ -246,7 +246,7 @@ describe('a kind that breaks its word', () => {
     await expect(checks.open('own', {})).rejects.toMatchObject({ code: 'internal' })
     const { desk, open } = await testDesk({ kinds: [{ ...own, settle: later }] })
     const { interactionId } = await open('own', {})
-    await expect(desk.respond({ ...ada, interactionId, answer: 1 })).rejects.toMatchObject({
+    await expect(desk.as(ada).respond({ interactionId, answer: 1 })).rejects.toMatchObject({
       code: 'internal',
     })
     // What nobody hears of would fail the run.
@@ -262,7 +262,7 @@ describe('a kind that breaks its word', () => {
     const { desk, open, events } = await testDesk({ kinds: [{ ...own, settle }] })
     const { interactionId } = await open('own', {})
     cancel = () => void desk.cancel({ sessionId: 's', interactionId }).catch(() => undefined)
-    const late = desk.respond({ ...ada, sessionId: 's', interactionId, answer: 1 })
+    const late = desk.as(ada).respond({ sessionId: 's', interactionId, answer: 1 })
     await expect(late).rejects.toMatchObject({ code: 'already_settled' })
     expect((await events()).filter(({ type }) => type === 'interaction_response')).toHaveLength(1)
   })

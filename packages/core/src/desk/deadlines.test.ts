@@ -38,7 +38,7 @@ describe('[L5] a deadline', () => {
     const { settlement } = await waiting(desk, interactionId)
     clock.advance(365 * 24 * 60 * MINUTE)
     expect(await isOver(settlement)).toBe(false)
-    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    await desk.as(ada).respond({ interactionId, answer: sqlite })
     expect(await settlement).toMatchObject({ settlement: 'answered' })
   })
 })
@@ -84,11 +84,11 @@ describe('[L4] at the deadline', () => {
       clock.jump(1000)
       const sessionId = 's'
       const ways: Record<string, () => Promise<unknown>> = {
-        respond: () => desk.respond({ ...ada, interactionId, answer: sqlite }),
-        cancel: () => desk.cancel({ ...ada, interactionId }),
+        respond: () => desk.as(ada).respond({ interactionId, answer: sqlite }),
+        cancel: () => desk.as(ada).cancel({ interactionId }),
         progress: () => desk.progress({ sessionId, interactionId, answers: [] }),
-        interrupt: () => desk.interrupt(sessionId, ada),
-        clear: () => desk.clear(sessionId, ada),
+        interrupt: () => desk.as(ada).interrupt(sessionId),
+        clear: () => desk.as(ada).clear(sessionId),
         tool_result: () =>
           desk.report({
             sessionId,
@@ -96,7 +96,7 @@ describe('[L4] at the deadline', () => {
           }),
         error: () =>
           desk.report({ sessionId, events: [{ type: 'error', code: 'x', message: 'x', fatal: true }] }),
-        message: () => desk.message({ ...ada, sessionId, text: 'SQLite' }),
+        message: () => desk.as(ada).message({ sessionId, text: 'SQLite' }),
         'another digest': () =>
           open(
             'question',
@@ -115,7 +115,7 @@ describe('[L4] at the deadline', () => {
     const { desk, clock, open } = await testDesk()
     const { interactionId } = await open('question', database, { timeoutMs: 1000 })
     clock.jump(1000)
-    const late = () => desk.respond({ ...ada, interactionId, answer: sqlite })
+    const late = () => desk.as(ada).respond({ interactionId, answer: sqlite })
     const refused = {
       code: 'already_settled',
       details: { interaction: { interactionId, settlement: 'timed_out' } },
@@ -130,7 +130,7 @@ describe('[L4] at the deadline', () => {
     await open('approval', listFiles, { timeoutMs: 1000 })
     clock.jump(1000)
     const before = await seq()
-    expect(await desk.message({ ...ada, sessionId: 's', text: 'SQLite' })).toMatchObject({ routed: 'log' })
+    expect(await desk.as(ada).message({ sessionId: 's', text: 'SQLite' })).toMatchObject({ routed: 'log' })
     expect(await types(before)).toEqual([
       'interaction_response',
       'interaction_pending',
@@ -185,7 +185,7 @@ describe('[L4] at the deadline', () => {
   it('lesson 26: an answer leaves no timer that settles it again', async () => {
     const { desk, clock, open, seq } = await testDesk()
     const { interactionId } = await open('question', database, { timeoutMs: 1000 })
-    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    await desk.as(ada).respond({ interactionId, answer: sqlite })
     const before = await seq()
     clock.advance(10 * MINUTE)
     expect(await isOver(desk.ready)).toBe(true)

@@ -9,9 +9,9 @@ describe('deleting a session', () => {
     const { desk, store, open } = await testDesk()
     const { interactionId } = await open('question', database)
     const { settlement } = await waiting(desk, interactionId)
-    const watched = desk.wait(interactionId, { sessionId: 's', claimAs: null })
+    const watched = desk.wait(interactionId, { sessionId: 's', claim: false })
     await tick()
-    await desk.deleteSession('s', ada)
+    await desk.as(ada).deleteSession('s')
     expect(await settlement).toMatchObject({
       settlement: 'cancelled',
       message: 'The session was deleted.',
@@ -44,7 +44,7 @@ describe('deleting a session', () => {
   it('someone who only looks on gets the cancel, too', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
-    const watched = desk.wait(interactionId, { sessionId: 's', claimAs: null })
+    const watched = desk.wait(interactionId, { sessionId: 's', claim: false })
     await tick()
     await desk.deleteSession('s')
     expect(await watched).toMatchObject({ settlement: 'cancelled' })
@@ -58,8 +58,8 @@ describe('deleting a session', () => {
       () => desk.snapshot('s'),
       () => desk.interaction('s', interactionId),
       () => desk.wait(interactionId),
-      () => desk.respond({ ...ada, sessionId: 's', interactionId, answer: sqlite }),
-      () => desk.message({ ...ada, sessionId: 's', text: 'Hello' }),
+      () => desk.as(ada).respond({ sessionId: 's', interactionId, answer: sqlite }),
+      () => desk.as(ada).message({ sessionId: 's', text: 'Hello' }),
       () => open('question', database),
       () => desk.interrupt('s'),
       () => desk.deleteSession('s'),
@@ -70,7 +70,7 @@ describe('deleting a session', () => {
   it('keeps in the audit who allowed what, without the message', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
-    await desk.respond({ ...ada, interactionId, answer: { ...no, message: 'A secret reason.' } })
+    await desk.as(ada).respond({ interactionId, answer: { ...no, message: 'A secret reason.' } })
     expect((await desk.audit()).items).toMatchObject([{ message: 'A secret reason.' }])
     await desk.deleteSession('s')
     const [row] = (await desk.audit()).items
@@ -146,7 +146,7 @@ describe('retention', () => {
     const erase: Store['erase'] = async (sessionId, logId) => {
       if (!used) {
         used = true
-        await test.desk.message({ ...ada, sessionId: sessionId === 's' ? 'other' : 's', text: 'Still here.' })
+        await test.desk.as(ada).message({ sessionId: sessionId === 's' ? 'other' : 's', text: 'Still here.' })
       }
       return test.store.erase(sessionId, logId)
     }
@@ -161,7 +161,7 @@ describe('retention', () => {
     const { settlement } = await waiting(desk, interactionId)
     await desk.createSession({ id: 'young' })
     clock.jump(29 * DAY)
-    await desk.message({ ...ada, sessionId: 'young', text: 'Hello' })
+    await desk.as(ada).message({ sessionId: 'young', text: 'Hello' })
     clock.advance(DAY)
     await tick()
     expect((await desk.sessions()).items).toHaveLength(2)

@@ -1,20 +1,15 @@
 import {
   AskbackError,
   isRecord,
-  type Actor,
   type Interaction,
-  type OpenBody,
   type Session,
   type SessionEvent,
   type SessionStateJson,
-  type Via,
-  type RequestSource,
 } from '@askback/protocol'
 import type { Clock } from '../clock.js'
-import type { OpenCommand } from '../decide/command.js'
 import type { ReadLink } from '../decide/resolve-path.js'
 import type { InteractionKind } from '../kinds/kinds.js'
-import type { Fence, Store } from '../store/store.js'
+import type { Store } from '../store/store.js'
 
 export interface DeskOptions {
   store: Store
@@ -76,37 +71,6 @@ export interface DeskOptions {
   onError?: (error: unknown) => void
 }
 
-/** The caller of a command. `by` and `via` must come from authentication, never from a request body. */
-export interface Origin {
-  by?: Actor | undefined
-  via?: Via | undefined
-  /** A repeated command with the same key takes effect once. Keys are scoped to the session. */
-  idempotencyKey?: string | undefined
-}
-
-export interface OpenInput extends OpenBody {
-  sessionId: string
-  idempotencyKey?: string | undefined
-  /** The tool call named by the caller's environment. `toolCallId` of the request has priority. */
-  anchorTo?: string | undefined
-  /** The agent session named by the caller's environment. The request is refused if this session belongs to another one. */
-  agentThread?: string | undefined
-  /** If no tool call is named, searches the recorded ones for the call that this request belongs to. */
-  rendezvous?: boolean | undefined
-  turnId?: string | undefined
-  responseId?: string | undefined
-  agentId?: string | undefined
-  edit?: OpenCommand['edit'] | undefined
-  /** Id of the credential that opens it. */
-  openedBy?: string | undefined
-  source?: RequestSource | undefined
-  claimAs?: string | undefined
-  /** Fence of the agent that asks, if this process runs it. */
-  fence?: Fence | undefined
-  /** An agent's credential may not declare the answer to an approval or a plan review (L5). */
-  role?: Role | undefined
-}
-
 export interface ReadOptions {
   /**
    * Whether the result must include everything that was in the store at the time of the call, also from other processes.
@@ -128,15 +92,13 @@ export interface WaitOptions {
   /** The session of the interaction. Without it the store is asked. */
   sessionId?: string
   /**
-   * The receiver that the claim names; `null` waits without a claim. Only a caller that acts on the settlement may claim it.
+   * Claims the settlement for the caller (L10). Only a caller that acts on the settlement may claim it.
    *
-   * @default 'desk'
+   * @default true
    */
-  claimAs?: string | null
+  claim?: boolean
   /** Ends the wait: it rejects, and the interaction stays as it is. */
   signal?: AbortSignal | undefined
-  /** Fence of the agent that waits, if this process runs it. */
-  fence?: Fence | undefined
 }
 
 export interface Opened {
@@ -153,9 +115,6 @@ export interface SessionSnapshot {
   now: number
   logId: string
 }
-
-/** The role of the caller's credential. Code in this process counts as a person. */
-export type Role = 'agent' | 'person'
 
 export const DEFAULT_TIMEOUT_MS = 10 * 60_000
 /** Ten years. */

@@ -1,4 +1,4 @@
-import type { SessionState } from '@askback/protocol'
+import { viewInteraction, type Interaction, type SessionState } from '@askback/protocol'
 import type { Command } from '../decide/command.js'
 import type { AppendNotice } from '../store/store.js'
 import { AllSessions } from './all-sessions.js'
@@ -108,6 +108,11 @@ export class Engine {
       if (isThere) return value as T
       if (await this.#loop.isCurrent(log, seq)) throw sessionNotFound(log.state)
     }
+  }
+
+  /** The interaction as a caller gets it now. */
+  view(item: Interaction): Interaction {
+    return viewInteraction(item, this.options.clock.now())
   }
 
   log(sessionId: string): Speculative | Promise<Speculative> {

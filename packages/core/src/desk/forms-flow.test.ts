@@ -8,7 +8,8 @@ const fine = { values: { port: 8080 } }
 /** Answers with values that do not pass, and returns the interaction that asks again. */
 async function askedAgain({ desk }: TestDesk, interactionId: string, answer = tooHigh): Promise<Interaction> {
   const error: unknown = await desk
-    .respond({ ...ada, interactionId, answer })
+    .as(ada)
+    .respond({ interactionId, answer })
     .catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(AskbackError)
   expect(error).toMatchObject({
@@ -95,7 +96,7 @@ describe('[L6] a form whose values do not pass', () => {
       interactionId = again.interactionId
       expect(await isOver(settlement)).toBe(false)
     }
-    await test.desk.respond({ ...ada, interactionId, answer: fine })
+    await test.desk.as(ada).respond({ interactionId, answer: fine })
     expect(await settlement).toMatchObject({ settlement: 'answered', interactionId, answer: fine })
     expect((await test.types()).filter((type) => type === 'interaction_delivered')).toHaveLength(1)
   })
@@ -123,7 +124,7 @@ describe('[L6] a form whose values do not pass', () => {
     const test = await testDesk()
     const { interactionId } = await test.open('form', port)
     const again = await askedAgain(test, interactionId)
-    await expect(test.desk.respond({ ...bob, interactionId, answer: fine })).rejects.toMatchObject({
+    await expect(test.desk.as(bob).respond({ interactionId, answer: fine })).rejects.toMatchObject({
       code: 'already_settled',
       details: {
         interaction: { interactionId, settlement: 'superseded', supersededBy: again.interactionId },
@@ -136,8 +137,8 @@ describe('[L6] a form whose values do not pass', () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('form', port)
     const [first, second] = await Promise.allSettled([
-      desk.respond({ ...ada, interactionId, answer: tooHigh }),
-      desk.respond({ ...bob, interactionId, answer: tooHigh }),
+      desk.as(ada).respond({ interactionId, answer: tooHigh }),
+      desk.as(bob).respond({ interactionId, answer: tooHigh }),
     ])
     expect(first).toMatchObject({ reason: { code: 'invalid_answer' } })
     expect(second).toMatchObject({ reason: { code: 'already_settled' } })
@@ -151,7 +152,7 @@ describe('[L6] a form whose values do not pass', () => {
     const third = await askedAgain(test, second.interactionId)
     const desk = test.restart()
     const { settlement } = await waiting(desk, interactionId)
-    await desk.respond({ ...ada, interactionId: third.interactionId, answer: fine })
+    await desk.as(ada).respond({ interactionId: third.interactionId, answer: fine })
     expect(await settlement).toMatchObject({ settlement: 'answered', interactionId: third.interactionId })
     expect(await desk.wait(interactionId)).toMatchObject({ settlement: 'answered', answer: fine })
   })
@@ -187,11 +188,11 @@ describe('[L6] a form whose values do not pass', () => {
     const name = { message: 'Who?', schema: { fields: [{ name: 'name', type: 'text', minLength: 3 }] } }
     const { interactionId } = await open('form', name)
     const { settlement } = await waiting(desk, interactionId)
-    await expect(desk.message({ ...ada, sessionId: 's', text: 'Al' })).rejects.toMatchObject({
+    await expect(desk.as(ada).message({ sessionId: 's', text: 'Al' })).rejects.toMatchObject({
       code: 'invalid_answer',
       details: { errors: { name: 'Must have at least 3 characters.' } },
     })
-    expect(await desk.message({ ...ada, sessionId: 's', text: 'Alan' })).toMatchObject({
+    expect(await desk.as(ada).message({ sessionId: 's', text: 'Alan' })).toMatchObject({
       routed: 'interaction',
     })
     expect(await settlement).toMatchObject({ settlement: 'answered', answer: { values: { name: 'Alan' } } })
@@ -209,7 +210,7 @@ describe('[L9] a form that is answered with something else', () => {
     const { desk, open, seq } = await testDesk()
     const { interactionId } = await open('form', port)
     const before = await seq()
-    const wrong = desk.respond({ ...ada, interactionId, answer })
+    const wrong = desk.as(ada).respond({ interactionId, answer })
     await expect(wrong).rejects.toMatchObject({ code: 'invalid_answer' })
     await expect(wrong).rejects.not.toHaveProperty('details.interaction')
     expect(await seq()).toBe(before)

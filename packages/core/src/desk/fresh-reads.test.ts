@@ -39,7 +39,7 @@ async function cutOffDesk() {
       await tick()
     }
   }
-  const answer = () => there.respond({ ...ada, interactionId, answer: sqlite })
+  const answer = () => there.as(ada).respond({ interactionId, answer: sqlite })
   const cut = (next: typeof how) => (how = next)
   const status = (fresh: boolean) =>
     here.interaction('s', interactionId, { fresh }).then(

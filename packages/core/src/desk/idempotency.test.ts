@@ -59,7 +59,7 @@ describe('opening with a key', () => {
   it('after a restart, with another default deadline, gives the first interaction with its settlement', async () => {
     const test = await testDesk()
     const { interactionId } = await test.open('question', database, key)
-    await test.desk.respond({ ...ada, interactionId, answer: sqlite })
+    await test.desk.as(ada).respond({ interactionId, answer: sqlite })
     test.restart({ timeouts: { defaultMs: 5 } })
     expect(await test.opened('question', database, key)).toMatchObject({
       created: false,
@@ -127,12 +127,12 @@ describe('answering with a key', () => {
   it('[L3] lesson 10: a second time gives the same result', async () => {
     const { desk, open, seq } = await testDesk()
     const { interactionId } = await open('question', database)
-    const answer = { ...ada, ...key, interactionId, answer: sqlite }
-    const first = await desk.respond(answer)
+    const answer = { ...key, interactionId, answer: sqlite }
+    const first = await desk.as(ada).respond(answer)
     const before = await seq()
-    expect(await desk.respond(answer)).toEqual(first)
+    expect(await desk.as(ada).respond(answer)).toEqual(first)
     expect(await seq()).toBe(before)
-    await expect(desk.respond({ ...ada, interactionId, answer: sqlite })).rejects.toMatchObject({
+    await expect(desk.as(ada).respond({ interactionId, answer: sqlite })).rejects.toMatchObject({
       code: 'already_settled',
     })
   })
@@ -141,12 +141,12 @@ describe('answering with a key', () => {
     const { desk, open } = await testDesk()
     const one = await open('approval', listFiles)
     const two = await open('approval', listFiles)
-    await desk.respond({ ...ada, ...key, interactionId: one.interactionId, answer: yes })
+    await desk.as(ada).respond({ ...key, interactionId: one.interactionId, answer: yes })
     for (const [{ interactionId }, answer] of [
       [one, no],
       [two, yes],
     ] as const) {
-      await expect(desk.respond({ ...ada, ...key, interactionId, answer })).rejects.toMatchObject(mismatch)
+      await expect(desk.as(ada).respond({ ...key, interactionId, answer })).rejects.toMatchObject(mismatch)
     }
     expect(await desk.interaction('s', two.interactionId)).toMatchObject({ status: 'pending' })
   })
@@ -154,9 +154,9 @@ describe('answering with a key', () => {
   it('the loser of a race stays the loser', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
-    await desk.respond({ ...ada, interactionId, answer: no })
+    await desk.as(ada).respond({ interactionId, answer: no })
     for (let count = 0; count < 2; count++) {
-      await expect(desk.respond({ ...bob, ...key, interactionId, answer: yes })).rejects.toMatchObject({
+      await expect(desk.as(bob).respond({ ...key, interactionId, answer: yes })).rejects.toMatchObject({
         code: 'already_settled',
         details: { interaction: { by: ada.by } },
       })
@@ -167,7 +167,10 @@ describe('answering with a key', () => {
     const { desk, open, restart, seq } = await testDesk()
     const { interactionId } = await open('form', port)
     const send = (at: Desk) =>
-      at.respond({ ...ada, ...key, interactionId, answer: tooHigh }).catch((error: unknown) => error)
+      at
+        .as(ada)
+        .respond({ ...key, interactionId, answer: tooHigh })
+        .catch((error: unknown) => error)
     const first = await send(desk)
     const before = await seq()
     expect(first).toMatchObject({
@@ -184,7 +187,7 @@ describe('answering with a key', () => {
     const { interactionId } = await open('question', database, { timeoutMs: 10 })
     clock.jump(10)
     for (let count = 0; count < 2; count++) {
-      await expect(desk.respond({ ...ada, ...key, interactionId, answer: sqlite })).rejects.toMatchObject({
+      await expect(desk.as(ada).respond({ ...key, interactionId, answer: sqlite })).rejects.toMatchObject({
         details: { interaction: { settlement: 'timed_out' } },
       })
     }
@@ -193,7 +196,7 @@ describe('answering with a key', () => {
   it('one that did not fit may be corrected under the same key, as nothing was done', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
-    const send = (answer: unknown) => desk.respond({ ...ada, ...key, interactionId, answer })
+    const send = (answer: unknown) => desk.as(ada).respond({ ...key, interactionId, answer })
     await expect(send({ answers: [] })).rejects.toMatchObject({ code: 'invalid_answer' })
     expect(await send(sqlite)).toMatchObject({ interaction: { answer: sqlite } })
   })
@@ -206,12 +209,12 @@ describe('answering with a key', () => {
     const { desk, open } = await testDesk()
     await open(kind, request, { toolCallId: 't' })
     const send = (more: object = {}) =>
-      desk.answerToolCall({ ...ada, ...key, sessionId: 's', toolCallId: 't', ...answer, ...more })
+      desk.as(ada).answerToolCall({ ...key, sessionId: 's', toolCallId: 't', ...answer, ...more })
     const first = await send()
     expect(await send()).toEqual(first)
     await expect(send({ toolCallId: 'u' })).rejects.toMatchObject(mismatch)
     await expect(
-      desk.answerToolCall({ ...ada, sessionId: 's', toolCallId: 't', ...answer }),
+      desk.as(ada).answerToolCall({ sessionId: 's', toolCallId: 't', ...answer }),
     ).rejects.toMatchObject({
       code: 'already_settled',
     })

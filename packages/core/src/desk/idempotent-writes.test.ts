@@ -22,8 +22,8 @@ describe('every other write with a key', () => {
   })
 
   const writes: [string, (test: TestDesk) => Promise<unknown>][] = [
-    ['message', ({ desk }) => desk.message({ ...ada, ...key, sessionId: 's', text: 'Hello' })],
-    ['clear', ({ desk }) => desk.clear('s', { ...ada, ...key })],
+    ['message', ({ desk }) => desk.as(ada).message({ ...key, sessionId: 's', text: 'Hello' })],
+    ['clear', ({ desk }) => desk.as(ada).clear('s', { ...key })],
     [
       'report',
       ({ desk }) =>
@@ -48,7 +48,7 @@ describe('every other write with a key', () => {
     const { desk } = await testDesk()
     const call = () => desk.reportToolCall({ sessionId: 's', toolName: 'T', input: { a: 1 }, ...key })
     const { toolCall } = await call()
-    for (let count = 0; count < 25; count++) await desk.message({ ...ada, sessionId: 's', text: 'And?' })
+    for (let count = 0; count < 25; count++) await desk.as(ada).message({ sessionId: 's', text: 'And?' })
     expect(await call()).toMatchObject({
       created: false,
       toolCall: { toolCallId: toolCall.toolCallId, input: { a: 1 } },
@@ -58,9 +58,9 @@ describe('every other write with a key', () => {
   it('an interrupt that is sent again cancels nothing that was asked since', async () => {
     const { desk, open } = await testDesk()
     await open('question', database)
-    await desk.interrupt('s', { ...ada, ...key })
+    await desk.as(ada).interrupt('s', { ...key })
     const { interactionId } = await open('question', database)
-    await desk.interrupt('s', { ...ada, ...key })
+    await desk.as(ada).interrupt('s', { ...key })
     expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
   })
 
@@ -76,8 +76,8 @@ describe('every other write with a key', () => {
   it('a cancel and a deletion answer as the first time', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
-    const first = await desk.cancel({ ...ada, ...key, interactionId })
-    expect(await desk.cancel({ ...ada, ...key, interactionId })).toEqual(first)
+    const first = await desk.as(ada).cancel({ ...key, interactionId })
+    expect(await desk.as(ada).cancel({ ...key, interactionId })).toEqual(first)
     await desk.deleteSession('s', key)
     await desk.deleteSession('s', key)
     await expect(desk.deleteSession('s')).rejects.toMatchObject({ code: 'not_found' })
@@ -86,8 +86,8 @@ describe('every other write with a key', () => {
   it('the same key for different operations is no repetition', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database, key)
-    await desk.respond({ ...ada, ...key, interactionId, answer: sqlite })
-    await desk.message({ ...ada, ...key, sessionId: 's', text: 'Hello' })
+    await desk.as(ada).respond({ ...key, interactionId, answer: sqlite })
+    await desk.as(ada).message({ ...key, sessionId: 's', text: 'Hello' })
     await desk.clear('s', key)
     expect(await desk.interrupt('s', key)).toEqual({ repeated: false })
   })

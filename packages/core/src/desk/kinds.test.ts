@@ -39,7 +39,7 @@ describe('a schema that does not do', () => {
       })
       const { interactionId } = await open('late', {})
       const { settlement } = await waiting(desk, interactionId)
-      await expect(desk.respond({ ...ada, interactionId, answer: {} })).rejects.toMatchObject({
+      await expect(desk.as(ada).respond({ interactionId, answer: {} })).rejects.toMatchObject({
         code: 'invalid_request',
       })
       expect(await isOver(settlement)).toBe(false)
@@ -56,7 +56,7 @@ describe('a schema that does not do', () => {
       kinds: [{ kind: 'odd', presentation: 'tool', request: any, answer }],
     })
     const { interactionId } = await open('odd', {})
-    await expect(desk.respond({ ...ada, interactionId, answer: {} })).rejects.toMatchObject({
+    await expect(desk.as(ada).respond({ interactionId, answer: {} })).rejects.toMatchObject({
       code: 'invalid_request',
     })
     expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })

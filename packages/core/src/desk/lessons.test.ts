@@ -21,7 +21,7 @@ describe('what broke elsewhere', () => {
     const { interactionId } = await open('question', regions, { toolCallId: 't' })
     const { settlement } = await waiting(desk, interactionId)
     const answers = { 1: 'L', 0: '["US, East","EU","Mars"]' }
-    await desk.answerToolCall({ ...ada, sessionId: 's', toolCallId: 't', kind: 'question', answers })
+    await desk.as(ada).answerToolCall({ sessionId: 's', toolCallId: 't', kind: 'question', answers })
     expect(await settlement).toMatchObject({
       answer: { answers: [{ selected: ['US, East', 'EU'], other: 'Mars' }, { selected: ['L'] }] },
     })
@@ -31,7 +31,7 @@ describe('what broke elsewhere', () => {
     const { desk, open, restart } = await testDesk()
     const unanswered = await open('question', database)
     const denied = await open('approval', listFiles)
-    await desk.respond({ ...ada, interactionId: denied.interactionId, answer: no })
+    await desk.as(ada).respond({ interactionId: denied.interactionId, answer: no })
     const { state } = await restart().snapshot('s')
     expect(state.pending).toMatchObject([{ interactionId: unanswered.interactionId, status: 'pending' }])
     expect(state.pending[0]).not.toHaveProperty('answer')
@@ -43,7 +43,7 @@ describe('what broke elsewhere', () => {
     const call = { type: 'tool_call', toolCallId: 't', toolName: 'Bash', input: listFiles.input } as const
     await desk.report({ sessionId: 's', events: [call] })
     const { interactionId } = await open('approval', listFiles, { toolCallId: 't' })
-    await desk.respond({ ...ada, interactionId, answer: yes })
+    await desk.as(ada).respond({ interactionId, answer: yes })
     await desk.wait(interactionId)
     await desk.report({
       sessionId: 's',
@@ -92,7 +92,7 @@ describe('what broke elsewhere', () => {
         { type: 'turn_started', turnId: 'two' },
       ],
     })
-    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    await desk.as(ada).respond({ interactionId, answer: sqlite })
     await desk.wait(interactionId)
     const about = (await events()).filter((event) => 'interactionId' in event)
     expect(about).toHaveLength(5)
@@ -105,7 +105,7 @@ describe('what broke elsewhere', () => {
     const { interactionId } = await open('approval', { input: { command } })
     const { request } = (await desk.pending()).interactions[0]!
     expect(request).toEqual({ input: { command } })
-    await desk.respond({ ...ada, interactionId, answer: yes })
+    await desk.as(ada).respond({ interactionId, answer: yes })
     expect(await desk.wait(interactionId)).toMatchObject({ input: { command } })
   })
 })

@@ -19,7 +19,7 @@ describe('an interaction from request to settlement', () => {
     const { desk, store, open } = await testDesk()
     const { interactionId } = await open('question', database)
     const { settlement } = await waiting(desk, interactionId)
-    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    await desk.as(ada).respond({ interactionId, answer: sqlite })
     expect(await settlement).toMatchObject({ settlement: 'answered', answer: sqlite, ...ada })
     const appends = await store.changes({ limit: 100 })
     expect(appends.map(({ events }) => events.map((event) => event.type))).toEqual([
@@ -39,7 +39,7 @@ describe('an interaction from request to settlement', () => {
       agentId: 'sub',
     }
     const { interactionId, digest } = await open('approval', listFiles, asked)
-    await desk.respond({ ...ada, interactionId, answer: { ...no, message: 'Not now.' } })
+    await desk.as(ada).respond({ interactionId, answer: { ...no, message: 'Not now.' } })
     const anchored = {
       interactionId,
       toolCallId: 't1',
@@ -71,7 +71,7 @@ describe('an interaction from request to settlement', () => {
     clock.jump(5)
     for (let count = 0; count < 3; count++) {
       const { interactionId } = await open('question', database)
-      await desk.respond({ ...ada, interactionId, answer: sqlite })
+      await desk.as(ada).respond({ interactionId, answer: sqlite })
     }
     const all = await events()
     expect(all.map((event) => event.seq)).toEqual(all.map((_, index) => index + 1))
@@ -90,7 +90,7 @@ describe('an interaction from request to settlement', () => {
     const { desk, open } = await testDesk()
     const asked = await open(kind, request)
     expect(asked).toMatchObject({ kind, presentation, request, status: 'pending', toolName: kind })
-    const { interaction } = await desk.respond({ ...ada, interactionId: asked.interactionId, answer })
+    const { interaction } = await desk.as(ada).respond({ interactionId: asked.interactionId, answer })
     expect(interaction).toMatchObject({ status: 'settled', settlement, answer, ...ada })
     expect(await desk.interaction('s', asked.interactionId)).toEqual(interaction)
   })
@@ -99,7 +99,7 @@ describe('an interaction from request to settlement', () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
     const { settlement } = await waiting(desk, interactionId)
-    await desk.cancel({ ...ada, interactionId, message: 'Never mind.' })
+    await desk.as(ada).cancel({ interactionId, message: 'Never mind.' })
     const settled = await settlement
     expect(settled).toMatchObject({ settlement: 'cancelled', message: 'Never mind.', ...ada })
     expect(settled.interaction).not.toHaveProperty('answer')
@@ -112,7 +112,7 @@ describe('many at once', () => {
     const { interactionId } = await open('approval', listFiles)
     const { settlement } = await waiting(desk, interactionId)
     const answers = [ada, bob, bob].map((who, index) =>
-      desk.respond({ ...who, interactionId, answer: index === 0 ? no : yes }),
+      desk.as(who).respond({ interactionId, answer: index === 0 ? no : yes }),
     )
     const [first, ...others] = await Promise.allSettled(answers)
     expect(first).toMatchObject({ status: 'fulfilled' })
@@ -127,8 +127,8 @@ describe('many at once', () => {
   it('[L3] lesson 10: retrying one’s own answer tells that it has arrived', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
-    await desk.respond({ ...ada, interactionId, answer: sqlite })
-    await expect(desk.respond({ ...ada, interactionId, answer: sqlite })).rejects.toMatchObject({
+    await desk.as(ada).respond({ interactionId, answer: sqlite })
+    await expect(desk.as(ada).respond({ interactionId, answer: sqlite })).rejects.toMatchObject({
       code: 'already_settled',
       details: { interaction: { interactionId, settlement: 'answered', answer: sqlite, by: ada.by } },
     })
@@ -137,8 +137,8 @@ describe('many at once', () => {
   it('[L3] a cancel that comes too late gets the winner, too', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
-    await desk.respond({ ...ada, interactionId, answer: sqlite })
-    const late = desk.cancel({ ...bob, interactionId })
+    await desk.as(ada).respond({ interactionId, answer: sqlite })
+    const late = desk.as(bob).cancel({ interactionId })
     await expect(late).rejects.toMatchObject({
       code: 'already_settled',
       details: { interaction: { answer: sqlite } },
@@ -152,7 +152,7 @@ describe('many at once', () => {
     )
     expect(new Set(ids).size).toBe(3)
     const [one, two, three] = ids
-    await desk.respond({ ...ada, interactionId: two!, answer: no })
+    await desk.as(ada).respond({ interactionId: two!, answer: no })
     expect((await desk.pending()).interactions.map((item) => item.interactionId)).toEqual([one, three])
   })
 
@@ -161,11 +161,11 @@ describe('many at once', () => {
     await desk.createSession({ id: 'other' })
     const { interactionId } = await open('question', database)
     const calls = [
-      desk.respond({ ...ada, interactionId: 'nope', answer: sqlite }),
-      desk.respond({ ...ada, sessionId: 's', interactionId: 'nope', answer: sqlite }),
-      desk.respond({ ...ada, sessionId: 'other', interactionId, answer: sqlite }),
-      desk.respond({ ...ada, sessionId: 'nope', interactionId, answer: sqlite }),
-      desk.cancel({ ...ada, sessionId: 'other', interactionId }),
+      desk.as(ada).respond({ interactionId: 'nope', answer: sqlite }),
+      desk.as(ada).respond({ sessionId: 's', interactionId: 'nope', answer: sqlite }),
+      desk.as(ada).respond({ sessionId: 'other', interactionId, answer: sqlite }),
+      desk.as(ada).respond({ sessionId: 'nope', interactionId, answer: sqlite }),
+      desk.as(ada).cancel({ sessionId: 'other', interactionId }),
       desk.wait('nope'),
       desk.wait(interactionId, { sessionId: 'other' }),
       desk.interaction('other', interactionId),
@@ -179,9 +179,9 @@ describe('many at once', () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     const all = [await waiting(desk, interactionId), await waiting(desk, interactionId)]
-    const watched = desk.wait(interactionId, { sessionId: 's', claimAs: null })
+    const watched = desk.wait(interactionId, { sessionId: 's', claim: false })
     await tick()
-    await desk.respond({ ...ada, interactionId, answer: yes })
+    await desk.as(ada).respond({ interactionId, answer: yes })
     expect(await Promise.all(all.map(({ settlement }) => settlement))).toMatchObject([
       { settlement: 'approved', inDoubt: false },
       { settlement: 'approved', inDoubt: true },
@@ -211,7 +211,7 @@ describe('[L9] an answer that does not fit', () => {
     const { interactionId } = await open(kind, request)
     const { settlement } = await waiting(desk, interactionId)
     const before = await seq()
-    await expect(desk.respond({ ...ada, interactionId, answer })).rejects.toMatchObject({
+    await expect(desk.as(ada).respond({ interactionId, answer })).rejects.toMatchObject({
       code: 'invalid_answer',
     })
     expect(await seq()).toBe(before)

@@ -36,14 +36,14 @@ describe('sizes and numbers', () => {
     const asking = [1, 2, 3].map(() => desk.session('only').ask(database))
     await expect.poll(async () => (await desk.pending()).interactions.length).toBe(3)
     for (const { interactionId } of (await desk.pending()).interactions)
-      await desk.respond({ ...ada, interactionId, answer: sqlite })
+      await desk.as(ada).respond({ interactionId, answer: sqlite })
     for (const settled of await Promise.all(asking)) expect(settled).toMatchObject({ settlement: 'answered' })
   })
 
   it('histories that are adopted at once are not too many together', async () => {
     const { desk } = await testDesk({ limits: { sessions: 2 } })
     const adopting = ['a', 'b', 'c'].map((agentSessionId) =>
-      desk.adopt({ agent: 'codex', agentSessionId, items: [] }, ada.by),
+      desk.as({ by: ada.by }).adopt({ agent: 'codex', agentSessionId, items: [] }),
     )
     const adopted = await Promise.allSettled(adopting)
     expect(adopted.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -57,7 +57,7 @@ describe('sizes and numbers', () => {
     await expect(open('question', database)).rejects.toMatchObject({ code: 'rate_limited' })
     await desk.createSession({ id: 'other' })
     expect(await open('question', database, { sessionId: 'other' })).toMatchObject({ status: 'pending' })
-    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    await desk.as(ada).respond({ interactionId, answer: sqlite })
     expect(await open('question', database)).toMatchObject({ status: 'pending' })
   })
 
@@ -71,11 +71,9 @@ describe('sizes and numbers', () => {
     await desk.setPermissionMode('s', 'bypassPermissions')
     expect(await open('approval', listFiles)).toMatchObject({ settlement: 'approved' })
     const [item] = (await desk.pending()).interactions
-    const wrong = desk.respond({
-      ...ada,
-      interactionId: item!.interactionId,
-      answer: { values: { port: 1e6 } },
-    })
+    const wrong = desk
+      .as(ada)
+      .respond({ interactionId: item!.interactionId, answer: { values: { port: 1e6 } } })
     await expect(wrong).rejects.toMatchObject({ code: 'invalid_answer', details: { errors: {} } })
   })
 

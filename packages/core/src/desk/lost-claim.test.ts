@@ -25,7 +25,7 @@ it('[L10] an approval whose claim was written, though its reply was lost, is han
   const { interaction } = await here.open({ sessionId: 's', kind: 'approval', request: listFiles })
   const { interactionId } = interaction
   const { settlement } = await waiting(here, interactionId)
-  await there.respond({ ...ada, interactionId, answer: yes })
+  await there.as(ada).respond({ interactionId, answer: yes })
   for (let turn = 0; turn < 5; turn++) {
     await tick()
     clock.advance(1000)

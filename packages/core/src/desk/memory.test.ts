@@ -56,7 +56,7 @@ describe('sessions that have left memory', () => {
     const { interactions } = await desk.pending()
     expect(interactions).toHaveLength(8)
     for (const { sessionId, interactionId } of interactions.slice(0, 4)) {
-      await desk.respond({ ...ada, sessionId, interactionId, answer: sqlite })
+      await desk.as(ada).respond({ sessionId, interactionId, answer: sqlite })
     }
     clock.advance(1000)
     const settled = await Promise.all(asked)
@@ -76,7 +76,7 @@ describe('sessions that have left memory', () => {
     const { interactions } = await desk.pending()
     await Promise.all(
       interactions.map(({ sessionId, interactionId }) =>
-        desk.respond({ ...ada, sessionId, interactionId, answer: sqlite }),
+        desk.as(ada).respond({ sessionId, interactionId, answer: sqlite }),
       ),
     )
     const reads = await Promise.all(names.map((name) => desk.snapshot(name)))
@@ -86,7 +86,7 @@ describe('sessions that have left memory', () => {
 
   it('take commands that are on their way while they leave', async () => {
     const { desk, store } = await testDesk({ limits: { inMemory: 2 } })
-    const say = (sessionId: string, text: string) => desk.message({ ...ada, sessionId, text })
+    const say = (sessionId: string, text: string) => desk.as(ada).message({ sessionId, text })
     const names = ['a', 'b', 'c']
     for (const id of names) await desk.createSession({ id })
     await Promise.all(Array.from({ length: 30 }, (_, index) => say(names[index % 3]!, `${index}`)))
@@ -108,7 +108,7 @@ describe('what has left the window of 20 turns', () => {
       created: false,
       interaction: { interactionId },
     })
-    await test.desk.respond({ ...ada, interactionId, answer: yes })
+    await test.desk.as(ada).respond({ interactionId, answer: yes })
     expect(await settlement).toMatchObject({ settlement: 'approved', inDoubt: false })
   })
 
@@ -116,24 +116,23 @@ describe('what has left the window of 20 turns', () => {
     const test = await longSession()
     const { desk } = test
     const { interactionId } = await test.open('approval', listFiles, { ...own, turnId: 'turn0' })
-    await desk.respond({ ...ada, interactionId, answer: yes })
+    await desk.as(ada).respond({ interactionId, answer: yes })
     await turns(test, 1, 40)
     expect((await desk.snapshot('s')).state.interactions).toEqual([])
     expect(await desk.interaction('s', interactionId)).toMatchObject({ settlement: 'approved', ...ada })
     const winner = { code: 'already_settled', details: { interaction: { interactionId, by: ada.by } } }
-    await expect(desk.respond({ ...bob, interactionId, answer: yes })).rejects.toMatchObject(winner)
-    await expect(desk.cancel({ ...bob, interactionId })).rejects.toMatchObject(winner)
-    await expect(desk.message({ ...bob, sessionId: 's', interactionId, text: 'x' })).rejects.toMatchObject(
+    await expect(desk.as(bob).respond({ interactionId, answer: yes })).rejects.toMatchObject(winner)
+    await expect(desk.as(bob).cancel({ interactionId })).rejects.toMatchObject(winner)
+    await expect(desk.as(bob).message({ sessionId: 's', interactionId, text: 'x' })).rejects.toMatchObject(
       winner,
     )
     const byCall = {
-      ...bob,
       sessionId: 's',
       toolCallId: 'first',
       kind: 'approval',
       decision: 'deny',
     } as const
-    await expect(desk.answerToolCall(byCall)).rejects.toMatchObject(winner)
+    await expect(desk.as(bob).answerToolCall(byCall)).rejects.toMatchObject(winner)
     expect(await test.opened('approval', listFiles, own)).toMatchObject({
       created: false,
       interaction: { interactionId },
@@ -145,7 +144,7 @@ describe('what has left the window of 20 turns', () => {
   it('[L11] something else that its tool call asks is a new interaction', async () => {
     const test = await longSession()
     const { interactionId } = await test.open('approval', listFiles, { ...own, turnId: 'turn0' })
-    await test.desk.respond({ ...ada, interactionId, answer: yes })
+    await test.desk.as(ada).respond({ interactionId, answer: yes })
     await turns(test, 1, 40)
     expect(await test.opened('approval', { input: {} }, own)).toMatchObject({ created: true })
   })
@@ -169,7 +168,7 @@ describe('what has left the window of 20 turns', () => {
     for (let round = 1; round < 6; round++) {
       const { interactionId } = await test.open('question', database)
       await turns(test, round * 10, round * 10 + 10)
-      if (round % 2 === 0) await test.desk.respond({ ...ada, interactionId, answer: sqlite })
+      if (round % 2 === 0) await test.desk.as(ada).respond({ interactionId, answer: sqlite })
       const { state } = await test.desk.snapshot('s')
       expect(state).toEqual(stateToJson(await replay(test.store, 's')))
     }
@@ -195,7 +194,7 @@ describe('a session of many events', () => {
     // With the snapshot's last event, which shows that it is of this log.
     expect(after[0]).toBe(snapshot!.seq - 1)
     const { settlement } = await waiting(desk, interactionId)
-    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    await desk.as(ada).respond({ interactionId, answer: sqlite })
     expect(await settlement).toMatchObject({ settlement: 'answered' })
   })
 

@@ -25,7 +25,7 @@ describe('[L5] keep', () => {
     clock.advance(1000)
     for (const item of await reads()) expect(item).toMatchObject({ status: 'pending', overdue: true })
     expect(await seq()).toBe(before)
-    const { interaction } = await desk.respond({ ...ada, interactionId, answer: sqlite })
+    const { interaction } = await desk.as(ada).respond({ interactionId, answer: sqlite })
     expect(interaction).toMatchObject({ settlement: 'answered', answer: sqlite })
     expect(interaction).not.toHaveProperty('overdue')
   })
@@ -37,7 +37,7 @@ describe('[L5] keep', () => {
     await desk.ready
     clock.advance(2000)
     expect(await desk.interaction('s', interactionId)).toMatchObject({ overdue: true })
-    expect((await desk.cancel({ ...ada, interactionId })).interaction).toMatchObject({
+    expect((await desk.as(ada).cancel({ interactionId })).interaction).toMatchObject({
       settlement: 'cancelled',
     })
   })
@@ -46,7 +46,7 @@ describe('[L5] keep', () => {
     const { desk, clock, open } = await testDesk()
     const { interactionId } = await open('form', port, { timeoutMs: 1000, onTimeout: 'keep' })
     clock.advance(1000)
-    const wrong = desk.respond({ ...ada, interactionId, answer: { values: { port: 1e6 } } })
+    const wrong = desk.as(ada).respond({ interactionId, answer: { values: { port: 1e6 } } })
     await expect(wrong).rejects.toMatchObject({ details: { interaction: { overdue: true } } })
   })
 })
@@ -75,12 +75,12 @@ describe('[L5] a declared answer', () => {
     const { desk, clock, open } = await testDesk()
     const declared = { timeoutMs: 1000, onTimeout: { answer: { answers: [{ selected: ['Postgres'] }] } } }
     const early = await open('question', database, declared)
-    await desk.respond({ ...ada, interactionId: early.interactionId, answer: sqlite })
+    await desk.as(ada).respond({ interactionId: early.interactionId, answer: sqlite })
     expect(await desk.wait(early.interactionId)).toMatchObject({ answer: sqlite, by: ada.by })
     const late = await open('question', database, declared)
     clock.jump(1000)
     await expect(
-      desk.respond({ ...ada, interactionId: late.interactionId, answer: sqlite }),
+      desk.as(ada).respond({ interactionId: late.interactionId, answer: sqlite }),
     ).rejects.toMatchObject({
       details: { interaction: { settlement: 'answered', via: 'policy' } },
     })
@@ -115,19 +115,21 @@ describe('[L5] a declared answer', () => {
     ['approval', listFiles, no],
     ['plan_review', { plan: 'Do it.' }, { decision: 'edit' }],
   ])('lesson 44: an agent’s credential may not declare one for a %s', async (kind, request, answer) => {
-    const { desk, open } = await testDesk()
-    const opened = open(kind, request, { onTimeout: { answer }, role: 'agent' })
+    const { desk } = await testDesk()
+    const input = { sessionId: 's', kind, request, onTimeout: { answer } }
+    const opened = desk.as({ role: 'agent' }).open(input)
     await expect(opened).rejects.toMatchObject({ code: 'forbidden' })
     expect((await desk.pending()).interactions).toEqual([])
   })
 
   it('an agent’s credential may declare one for a question, and keep or deny for anything', async () => {
-    const { open } = await testDesk()
-    expect(await open('question', database, { onTimeout: { answer: sqlite }, role: 'agent' })).toMatchObject({
-      status: 'pending',
-    })
-    expect(await open('approval', listFiles, { onTimeout: 'keep', role: 'agent' })).toMatchObject({
-      onTimeout: 'keep',
-    })
+    const { desk } = await testDesk()
+    const agent = desk.as({ role: 'agent' })
+    const question = { sessionId: 's', kind: 'question', request: database }
+    const declared = await agent.open({ ...question, onTimeout: { answer: sqlite } })
+    expect(declared.interaction).toMatchObject({ status: 'pending' })
+    const approval = { sessionId: 's', kind: 'approval', request: listFiles }
+    const kept = await agent.open({ ...approval, onTimeout: 'keep' })
+    expect(kept.interaction).toMatchObject({ onTimeout: 'keep' })
   })
 })

@@ -38,7 +38,7 @@ async function busy({ turns = 0, shared = false }) {
   })
   const request = { kind: 'question', request: database, toolCallId: 'c0', attach: true } as const
   const { interactionId } = (await desk.open({ sessionId: SESSION, ...request })).interaction
-  await desk.respond({ sessionId: SESSION, interactionId, answer: sqlite, ...ada })
+  await desk.as(ada).respond({ sessionId: SESSION, interactionId, answer: sqlite })
   for (let turn = 1; turn <= turns; turn++)
     await desk.report({
       sessionId: SESSION,
@@ -60,7 +60,7 @@ async function busy({ turns = 0, shared = false }) {
     interactionId,
     attach: () => desk.open({ sessionId: SESSION, ...request }),
     answer: (id = interactionId) =>
-      desk.respond({ sessionId: SESSION, interactionId: id, answer: sqlite, ...ada }),
+      desk.as(ada).respond({ sessionId: SESSION, interactionId: id, answer: sqlite }),
     end: async () => {
       over.abort()
       await writing
@@ -135,7 +135,7 @@ it('a slow gateway gets its turn beside a fast one that writes without a pause',
     }
   })
   for (let count = 0; count < 3; count++)
-    await slow.message({ sessionId: SESSION, text: 'let me in', route: 'agent', ...ada })
+    await slow.as(ada).message({ sessionId: SESSION, text: 'let me in', route: 'agent' })
   over.abort()
   await Promise.all(busy)
   expect(written).toBeGreaterThan(10)
@@ -159,7 +159,7 @@ it('a command that cannot get its turn ends after a time, and says that it may b
   const desk = createDesk({ store, clock })
   await desk.createSession({ id: SESSION })
   isOvertaken = true
-  const sent = desk.message({ sessionId: SESSION, text: 'x', route: 'agent', ...ada })
+  const sent = desk.as(ada).message({ sessionId: SESSION, text: 'x', route: 'agent' })
   await expect(sent).rejects.toMatchObject({ code: 'unavailable' })
   expect(clock.now() - fakeClock().now()).toBeLessThan(7000)
   desk.close()
@@ -189,7 +189,7 @@ it('an answer to what another gateway asked a moment ago is appended at once, wi
   expect((await there.snapshot(SESSION)).state.trimmed).toBe(true)
   const { interaction } = await here.open({ sessionId: SESSION, kind: 'question', request: database })
   const { interactionId } = interaction
-  await there.respond({ sessionId: SESSION, interactionId, answer: sqlite, ...ada })
+  await there.as(ada).respond({ sessionId: SESSION, interactionId, answer: sqlite })
   expect(results).toEqual(['ok'])
   for (const desk of [here, there]) desk.close()
 })

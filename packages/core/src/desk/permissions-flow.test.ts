@@ -157,7 +157,7 @@ describe('what is allowed by policy', () => {
     await desk.setPermissionMode('s', 'bypassPermissions')
     expect(await open('approval', listFiles)).toMatchObject({ settlement: 'approved' })
     expect(await desk.interaction('s', asked.interactionId)).toMatchObject({ status: 'pending' })
-    await desk.respond({ ...ada, interactionId: asked.interactionId, answer: no })
+    await desk.as(ada).respond({ interactionId: asked.interactionId, answer: no })
     await desk.setPermissionMode('s', 'default')
     expect(await open('approval', listFiles)).toMatchObject({ status: 'pending' })
   })

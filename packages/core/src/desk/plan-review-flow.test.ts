@@ -14,7 +14,7 @@ describe('a plan review', () => {
     const { desk, store, open } = await testDesk(planning)
     const { interactionId } = await open('plan_review', plan)
     const { settlement } = await waiting(desk, interactionId)
-    await desk.respond({ ...ada, interactionId, answer: { decision } })
+    await desk.as(ada).respond({ interactionId, answer: { decision } })
     expect(await settlement).toMatchObject({ settlement: 'approved', answer: { decision }, input: plan })
     const last = (await store.changes({ limit: 100 })).at(-1)!.events
     expect(last[0]).toMatchObject({ type: 'interaction_response', settlement: 'approved' })
@@ -27,7 +27,7 @@ describe('a plan review', () => {
     const { interactionId } = await open('plan_review', plan)
     const { settlement } = await waiting(desk, interactionId)
     const before = await seq()
-    await desk.respond({ ...ada, interactionId, answer: { decision: 'adjust', feedback: 'Look twice.' } })
+    await desk.as(ada).respond({ interactionId, answer: { decision: 'adjust', feedback: 'Look twice.' } })
     expect(await settlement).toMatchObject({ settlement: 'denied', message: 'Look twice.' })
     expect(await types(before)).toEqual([
       'interaction_response',
@@ -41,7 +41,7 @@ describe('a plan review', () => {
     const { desk, open } = await testDesk(planning)
     const { interactionId } = await open('plan_review', plan)
     const answer = { decision: 'adjust', feedback }
-    await expect(desk.respond({ ...ada, interactionId, answer })).rejects.toMatchObject({
+    await expect(desk.as(ada).respond({ interactionId, answer })).rejects.toMatchObject({
       code: 'invalid_answer',
     })
   })
@@ -58,7 +58,7 @@ describe('a plan review', () => {
       const { interactionId } = await open('plan_review', { plan: version }, own)
       ids.add(interactionId)
       const { settlement } = await waiting(desk, interactionId)
-      await desk.respond({ ...ada, interactionId, answer })
+      await desk.as(ada).respond({ interactionId, answer })
       const expected = answer.decision === 'adjust' ? 'denied' : 'approved'
       expect(await settlement).toMatchObject({ settlement: expected })
     }
@@ -70,7 +70,7 @@ describe('a plan review', () => {
     const { desk, open } = await testDesk(planning)
     const { interactionId } = await open('plan_review', plan)
     const { settlement } = await waiting(desk, interactionId)
-    const sent = await desk.message({ ...bob, sessionId: 's', text: 'Please look twice.' })
+    const sent = await desk.as(bob).message({ sessionId: 's', text: 'Please look twice.' })
     expect(sent).toMatchObject({ routed: 'interaction', interactionId })
     expect(await settlement).toMatchObject({
       settlement: 'denied',
@@ -85,7 +85,7 @@ describe('a plan review', () => {
     const { interactionId, digest } = await open('plan_review', plan)
     const { settlement } = await waiting(desk, interactionId)
     const answer = { decision: 'edit', updatedPlan: '1. Do.' }
-    const { interaction } = await desk.respond({ ...ada, interactionId, answer })
+    const { interaction } = await desk.as(ada).respond({ interactionId, answer })
     const updated = { ...plan, plan: '1. Do.' }
     expect(interaction).toMatchObject({ digest, updatedDigest: digestOf('plan_review', updated) })
     expect(await settlement).toMatchObject({ settlement: 'approved', input: updated, answer })
@@ -96,7 +96,7 @@ describe('a plan review', () => {
     await open('plan_review', plan, { timeoutMs: 10 })
     const { interactionId } = await open('plan_review', plan)
     clock.advance(10)
-    await desk.cancel({ ...ada, interactionId })
+    await desk.as(ada).cancel({ interactionId })
     expect((await desk.snapshot('s')).session.permissionMode).toBe('plan')
   })
 })

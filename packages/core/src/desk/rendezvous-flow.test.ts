@@ -83,7 +83,7 @@ describe('an interaction that names no tool call', () => {
     await tick()
     test.clock.advance(1000)
     expect(await opening).toMatchObject({ anchor: 'own' })
-    await test.desk.respond({ ...ada, interactionId: first.interactionId, answer: sqlite })
+    await test.desk.as(ada).respond({ interactionId: first.interactionId, answer: sqlite })
     expect(await ask(test)).toMatchObject({ toolCallId: 'one' })
   })
 
@@ -94,7 +94,7 @@ describe('an interaction that names no tool call', () => {
     const opening = ask(test)
     await tick()
     test.clock.advance(200)
-    await test.desk.respond({ ...ada, interactionId: first.interactionId, answer: sqlite })
+    await test.desk.as(ada).respond({ interactionId: first.interactionId, answer: sqlite })
     expect(await opening).toMatchObject({ toolCallId: 'one', anchor: 'matched' })
   })
 
@@ -113,7 +113,7 @@ describe('an interaction that names no tool call', () => {
     const test = await testDesk()
     await report(test, call('one', 'deploy_ask'))
     for (let count = 0; count < 25; count++)
-      await test.desk.message({ ...ada, sessionId: 's', text: 'Well?', route: 'agent' })
+      await test.desk.as(ada).message({ sessionId: 's', text: 'Well?', route: 'agent' })
     expect(await ask(test)).toMatchObject({ toolCallId: 'one', anchor: 'matched', turnId: 'turn' })
     expect(await test.open('question', database, { toolCallId: 'one' })).toMatchObject({ turnId: 'turn' })
   })

@@ -165,7 +165,7 @@ describe('a result that is an error', () => {
     const test = await testDesk({ session: { agent: 'demo' } })
     await report(test, call)
     const { interactionId } = await test.open(kind, request, owned)
-    await test.desk.respond({ sessionId: 's', interactionId, answer, ...ada })
+    await test.desk.as(ada).respond({ sessionId: 's', interactionId, answer })
     expect(await ends(test)).toBe(settledBy)
   })
 
@@ -173,7 +173,7 @@ describe('a result that is an error', () => {
     const test = await testDesk({ session: { agent: 'demo' } })
     await report(test, call)
     const { interactionId } = await test.open('approval', listFiles, owned)
-    await test.desk.cancel({ sessionId: 's', interactionId, ...ada })
+    await test.desk.as(ada).cancel({ sessionId: 's', interactionId })
     expect(await ends(test)).toBe('cancelled')
 
     const late = await testDesk({ session: { agent: 'demo' } })
@@ -189,7 +189,7 @@ describe('a result that is an error', () => {
     const test = await testDesk({ session: { agent: 'demo' } })
     await report(test, call)
     const { interactionId } = await test.open('plan_review', review, own)
-    await test.desk.respond({ sessionId: 's', interactionId, answer: adjust, ...ada })
+    await test.desk.as(ada).respond({ sessionId: 's', interactionId, answer: adjust })
     expect(await ends(test)).toBe('adjusted')
 
     const late = await testDesk({ session: { agent: 'demo' } })
@@ -218,7 +218,7 @@ describe('a result that is an error', () => {
       toolCallId: 't',
       toolName: 'deploy_web',
     })
-    await test.desk.respond({ sessionId: 's', interactionId, answer: no, ...ada })
+    await test.desk.as(ada).respond({ sessionId: 's', interactionId, answer: no })
     expect(await ends(test)).toBeUndefined()
   })
 
@@ -233,7 +233,7 @@ describe('a result that is an error', () => {
     test.clock.advance(1000)
     const { interactionId, toolCallId, anchor } = await opening
     expect({ toolCallId, anchor }).toEqual({ toolCallId: 't', anchor: 'matched' })
-    await test.desk.respond({ sessionId: 's', interactionId, answer: no, ...ada })
+    await test.desk.as(ada).respond({ sessionId: 's', interactionId, answer: no })
     expect(await ends(test)).toBeUndefined()
   })
 
@@ -245,7 +245,7 @@ describe('a result that is an error', () => {
       [{ command: 'ls -a' }, yes],
     ] as const) {
       const { interactionId } = await test.open('approval', { input }, owned)
-      await test.desk.respond({ sessionId: 's', interactionId, answer, ...ada })
+      await test.desk.as(ada).respond({ sessionId: 's', interactionId, answer })
     }
     expect(await ends(test)).toBeUndefined()
   })

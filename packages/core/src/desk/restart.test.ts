@@ -44,7 +44,7 @@ describe('[L10] after a restart', () => {
     const { interactionId } = await open(kind, request)
     const desk = restart()
     const { settlement } = await waiting(desk, interactionId)
-    await desk.respond({ ...ada, interactionId, answer })
+    await desk.as(ada).respond({ interactionId, answer })
     expect(await settlement).toMatchObject({ answer, ...ada })
   })
 
@@ -53,7 +53,7 @@ describe('[L10] after a restart', () => {
     async (kind, request, answer) => {
       const { desk, open, restart, types, seq } = await testDesk()
       const { interactionId } = await open(kind, request)
-      await desk.respond({ ...ada, interactionId, answer })
+      await desk.as(ada).respond({ interactionId, answer })
       expect(await types()).not.toContain('interaction_delivered')
       const again = restart()
       const before = await seq()
@@ -72,7 +72,7 @@ describe('[L10] after a restart', () => {
       const { desk, open, restart } = await testDesk()
       const { interactionId } = await open(kind, request)
       const { settlement } = await waiting(desk, interactionId)
-      await desk.respond({ ...ada, interactionId, answer })
+      await desk.as(ada).respond({ interactionId, answer })
       const first = await settlement
       const again = await restart().wait(interactionId)
       expect(again).toMatchObject({ settlement: first.settlement, answer })
@@ -84,7 +84,7 @@ describe('[L10] after a restart', () => {
     const { desk, open, restart } = await testDesk()
     const { interactionId } = await open('approval', listFiles, { toolCallId: 't', attach: true })
     const { settlement } = await waiting(desk, interactionId)
-    await desk.respond({ ...ada, interactionId, answer: yes })
+    await desk.as(ada).respond({ interactionId, answer: yes })
     expect(await settlement).toMatchObject({ settlement: 'approved', inDoubt: false })
     const again = restart()
     expect(await again.wait(interactionId)).toMatchObject({ settlement: 'approved', inDoubt: true })
@@ -97,7 +97,7 @@ describe('[L10] after a restart', () => {
   it('a denial is a denial, however often it is read', async () => {
     const { desk, open, restart } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
-    await desk.respond({ ...ada, interactionId, answer: { ...no, message: 'No.' } })
+    await desk.as(ada).respond({ interactionId, answer: { ...no, message: 'No.' } })
     await desk.wait(interactionId)
     expect(await restart().wait(interactionId)).toMatchObject({ settlement: 'denied', message: 'No.' })
   })
@@ -125,9 +125,9 @@ describe('[L10] a claim', () => {
   it('is in the append of the answer when someone waits here, and says to whom', async () => {
     const { desk, open, events } = await testDesk()
     const { interactionId } = await open('approval', listFiles, { toolCallId: 't' })
-    const wait = desk.wait(interactionId, { claimAs: 'claude' })
+    const wait = desk.as({ id: 'claude' }).wait(interactionId)
     expect(await isOver(wait)).toBe(false)
-    const { events: answered } = await desk.respond({ ...ada, interactionId, answer: yes })
+    const { events: answered } = await desk.as(ada).respond({ interactionId, answer: yes })
     expect(answered.map((event) => event.type)).toContain('interaction_delivered')
     expect((await events()).find((event) => event.type === 'interaction_delivered')).toMatchObject({
       interactionId,
@@ -139,11 +139,11 @@ describe('[L10] a claim', () => {
   it('is no part of looking on', async () => {
     const { desk, open, types } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
-    const watched = desk.wait(interactionId, { sessionId: 's', claimAs: null })
+    const watched = desk.wait(interactionId, { sessionId: 's', claim: false })
     expect(await isOver(watched)).toBe(false)
-    await desk.respond({ ...ada, interactionId, answer: yes })
+    await desk.as(ada).respond({ interactionId, answer: yes })
     expect(await watched).toMatchObject({ settlement: 'approved' })
-    expect(await desk.wait(interactionId, { sessionId: 's', claimAs: null })).toMatchObject({
+    expect(await desk.wait(interactionId, { sessionId: 's', claim: false })).toMatchObject({
       settlement: 'approved',
     })
     expect(await desk.interaction('s', interactionId)).not.toHaveProperty('delivered')
@@ -153,12 +153,12 @@ describe('[L10] a claim', () => {
   it('is seen in a read only if it was made before that read', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
-    const { interaction } = await desk.respond({ ...ada, interactionId, answer: yes })
+    const { interaction } = await desk.as(ada).respond({ interactionId, answer: yes })
     expect(
-      await desk.wait(interaction.interactionId, { sessionId: 's', claimAs: 'http', until: 'now' }),
+      await desk.as({ id: 'http' }).wait(interaction.interactionId, { sessionId: 's', until: 'now' }),
     ).not.toHaveProperty('delivered')
     expect(
-      await desk.wait(interaction.interactionId, { sessionId: 's', claimAs: 'http', until: 'now' }),
+      await desk.as({ id: 'http' }).wait(interaction.interactionId, { sessionId: 's', until: 'now' }),
     ).toMatchObject({ delivered: true })
     expect(await desk.interaction('s', interactionId)).toMatchObject({ delivered: true })
   })
@@ -166,7 +166,7 @@ describe('[L10] a claim', () => {
   it('a store that fails for a moment holds the settlement back, and nobody gets it unclaimed', async () => {
     const { desk, store, clock, open, errors } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
-    await desk.respond({ ...ada, interactionId, answer: yes })
+    await desk.as(ada).respond({ interactionId, answer: yes })
     failNext(store)
     const wait = desk.wait(interactionId)
     expect(await isOver(wait)).toBe(false)
@@ -183,13 +183,13 @@ describe('an append that fails', () => {
     const { settlement } = await waiting(desk, interactionId)
     const before = await seq()
     failNext(store)
-    await expect(desk.respond({ ...ada, interactionId, answer: sqlite })).rejects.toMatchObject({
+    await expect(desk.as(ada).respond({ interactionId, answer: sqlite })).rejects.toMatchObject({
       code: 'unavailable',
     })
     expect(await seq()).toBe(before)
     expect(await isOver(settlement)).toBe(false)
     expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
-    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    await desk.as(ada).respond({ interactionId, answer: sqlite })
     expect(await settlement).toMatchObject({ settlement: 'answered', answer: sqlite })
   })
 
@@ -197,8 +197,8 @@ describe('an append that fails', () => {
     const { desk, store, open } = await testDesk()
     const { interactionId } = await open('question', database)
     failNext(store)
-    const first = desk.respond({ ...ada, interactionId, answer: sqlite })
-    const second = desk.respond({ ...ada, interactionId, answer: sqlite })
+    const first = desk.as(ada).respond({ interactionId, answer: sqlite })
+    const second = desk.as(ada).respond({ interactionId, answer: sqlite })
     await expect(first).rejects.toMatchObject({ code: 'unavailable' })
     expect(await second).toMatchObject({ interaction: { settlement: 'answered' } })
   })

@@ -8,7 +8,7 @@ const here = { agent: 'demo', cwd: '/work' }
 async function withRule(scope: 'session' | 'always', session: CreateSessionBody = here): Promise<TestDesk> {
   const test = await testDesk({ session })
   const { interactionId } = await test.open('approval', listFiles, bash)
-  await test.desk.respond({ ...ada, interactionId, answer: { ...yes, scope } })
+  await test.desk.as(ada).respond({ interactionId, answer: { ...yes, scope } })
   return test
 }
 
@@ -55,7 +55,7 @@ describe('an approval for the session', () => {
       input: { command: 'ls', description, ...more },
     })
     const { interactionId } = await open('approval', worded('List files'), bash)
-    await desk.respond({ ...ada, interactionId, answer: { ...yes, scope: 'session' } })
+    await desk.as(ada).respond({ interactionId, answer: { ...yes, scope: 'session' } })
     expect(await open('approval', worded('Look around'), bash)).toMatchObject({ via: 'policy' })
     expect(await open('approval', listFiles, bash)).toMatchObject({ via: 'policy' })
     expect(await open('approval', worded('List files', { timeout: 5 }), bash)).toMatchObject({
@@ -81,7 +81,7 @@ describe('an approval for the session', () => {
   ])('takes a description without a command for input: %j does not allow %j', async (one, other) => {
     const { desk, open } = await testDesk({ session: here })
     const { interactionId } = await open('approval', { input: one }, bash)
-    await desk.respond({ ...ada, interactionId, answer: { ...yes, scope: 'session' } })
+    await desk.as(ada).respond({ interactionId, answer: { ...yes, scope: 'session' } })
     expect(await open('approval', { input: other }, bash)).toMatchObject({ status: 'pending' })
     expect(await open('approval', { input: one }, bash)).toMatchObject({ via: 'policy' })
   })
@@ -90,7 +90,7 @@ describe('an approval for the session', () => {
     const { desk, open } = await testDesk({ session: here })
     const issue = (description: string) => ({ input: { title: 'Bug', description } })
     const { interactionId } = await open('approval', issue('It fails'), { toolName: 'create_issue' })
-    await desk.respond({ ...ada, interactionId, answer: { ...yes, scope: 'session' } })
+    await desk.as(ada).respond({ interactionId, answer: { ...yes, scope: 'session' } })
     expect(await open('approval', issue('Other'), { toolName: 'create_issue' })).toMatchObject({
       status: 'pending',
     })
@@ -140,7 +140,7 @@ describe('an approval for always', () => {
     const { desk, open } = await testDesk({ session: { agent: 'demo' } })
     const { interactionId } = await open('approval', listFiles, bash)
     const answer = { ...yes, scope: 'always' }
-    await expect(desk.respond({ ...ada, interactionId, answer })).rejects.toMatchObject({
+    await expect(desk.as(ada).respond({ interactionId, answer })).rejects.toMatchObject({
       code: 'invalid_answer',
     })
     expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
@@ -204,7 +204,7 @@ describe('a stored rule', () => {
     const { desk, open } = await testDesk({ session: here })
     const one = await open('approval', listFiles, bash)
     const two = await open('approval', listFiles, bash)
-    await desk.respond({ ...ada, interactionId: one.interactionId, answer: { ...yes, scope: 'session' } })
+    await desk.as(ada).respond({ interactionId: one.interactionId, answer: { ...yes, scope: 'session' } })
     expect(await desk.interaction('s', two.interactionId)).toMatchObject({ status: 'pending' })
   })
 
@@ -212,7 +212,7 @@ describe('a stored rule', () => {
     const { desk, open } = await testDesk({ session: here })
     const ids = [await open('approval', listFiles, bash), await open('approval', listFiles, bash)]
     for (const { interactionId } of ids) {
-      await desk.respond({ ...ada, interactionId, answer: { ...yes, scope: 'session' } })
+      await desk.as(ada).respond({ interactionId, answer: { ...yes, scope: 'session' } })
     }
     expect(await desk.rules()).toHaveLength(1)
   })
@@ -235,7 +235,7 @@ describe('a stored rule', () => {
       written.push(...(change.kv ?? []).map((write) => write.value))
       return append(change)
     }
-    await test.desk.respond({ ...ada, interactionId, answer: { ...yes, scope: 'session' } })
+    await test.desk.as(ada).respond({ interactionId, answer: { ...yes, scope: 'session' } })
     expect(written).toMatchObject([{ scope: 'session', toolName: 'Bash' }])
   })
 

@@ -5,6 +5,7 @@ import type {
   Interaction,
   Json,
   OnTimeout,
+  OpenInput,
   PlanReviewRequest,
   QuestionRequest,
 } from '@askback/protocol'
@@ -12,9 +13,8 @@ import { AskbackError } from '@askback/protocol'
 import type { ReportedEvent } from '../decide/command.js'
 import type { EditScope } from '../decide/edit-target.js'
 import type { InteractionKind } from '../kinds/kinds.js'
-import type { Fence } from '../store/store.js'
-import type { Desk } from './desk.js'
-import type { Opened, OpenInput, SessionSnapshot, WaitOptions } from './desk-options.js'
+import type { BoundDesk } from './bound-desk.js'
+import type { Opened, SessionSnapshot, WaitOptions } from './desk-options.js'
 import {
   settlementOf,
   type ApprovalSettlement,
@@ -28,7 +28,10 @@ import { checkSignal } from './waiters.js'
 export type SessionDefaults = CreateSessionBody
 
 /** Options of every way to ask. */
-export interface AskOptions {
+export interface AskOptions extends Pick<
+  OpenInput,
+  'turnId' | 'responseId' | 'agentId' | 'edit' | 'idempotencyKey'
+> {
   toolName?: string
   toolCallId?: string
   /** The caller owns the tool call: asking the same again attaches to the existing interaction (L11). */
@@ -40,11 +43,6 @@ export interface AskOptions {
    */
   timeoutMs?: number | null
   onTimeout?: OnTimeout
-  turnId?: string
-  responseId?: string
-  agentId?: string
-  edit?: OpenInput['edit']
-  idempotencyKey?: string
   /** Ends the wait; the interaction stays pending. */
   signal?: AbortSignal
   /** Cancels the interaction when it aborts, because the answer is no longer needed. */
@@ -61,13 +59,11 @@ export interface AskOptions {
  */
 export class SessionHandle {
   readonly id: string
-  readonly #desk: Desk
+  readonly #desk: BoundDesk
   /** `null`: it is not made if it is not there. */
   readonly #defaults: SessionDefaults | null
-  readonly #fence: Fence | undefined
 
-  constructor(desk: Desk, id: string, defaults: SessionDefaults | null, fence?: Fence) {
-    this.#fence = fence
+  constructor(desk: BoundDesk, id: string, defaults: SessionDefaults | null) {
     this.id = id
     this.#desk = desk
     this.#defaults = defaults
@@ -104,14 +100,14 @@ export class SessionHandle {
     return this.#request(kind?.kind, request, options)
   }
 
-  /** Waits for an interaction that was opened before, and claims its settlement (L10) unless `claimAs` is `null`. */
-  wait(interactionId: string, options: Pick<WaitOptions, 'signal' | 'claimAs'> = {}): Promise<Settlement> {
-    return this.#desk.wait(interactionId, { ...options, sessionId: this.id, fence: this.#fence })
+  /** Waits for an interaction that was opened before, and claims its settlement (L10) unless `claim` is false. */
+  wait(interactionId: string, options: Pick<WaitOptions, 'signal' | 'claim'> = {}): Promise<Settlement> {
+    return this.#desk.wait(interactionId, { ...options, sessionId: this.id })
   }
 
   /** Adds what the agent does to the log. */
   async report(...events: ReportedEvent[]): Promise<void> {
-    await this.#existing(() => this.#desk.report({ sessionId: this.id, events, fence: this.#fence }))
+    await this.#existing(() => this.#desk.report({ sessionId: this.id, events }))
   }
 
   snapshot(): Promise<SessionSnapshot> {
@@ -156,7 +152,7 @@ export class SessionHandle {
           : this.#cancelOn(
               cancelOn,
               interactionId,
-              this.#desk.wait(interactionId, { signal, sessionId: this.id, fence: this.#fence }),
+              this.#desk.wait(interactionId, { signal, sessionId: this.id }),
             )
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the kind has checked the answer and chosen the settlement
       return settled as Settled | Promise<Settled>
@@ -193,8 +189,7 @@ export class SessionHandle {
         kind,
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `open` refuses what is not JSON
         request: request as Json,
-        claimAs: CLAIMANT,
-        fence: this.#fence,
+        claim: true,
         toolName,
         toolCallId,
         attach,
@@ -209,5 +204,3 @@ export class SessionHandle {
     })
   }
 }
-
-const CLAIMANT = 'desk'

@@ -24,7 +24,7 @@ it('a session whose news could not be read is not served as current while they a
   await here.createSession({ id: 's' })
   const { interaction } = await here.open({ sessionId: 's', kind: 'approval', request: listFiles })
   const { interactionId } = interaction
-  await there.respond({ ...ada, interactionId, answer: yes })
+  await there.as(ada).respond({ interactionId, answer: yes })
   reads = 'fail'
   const states: string[] = []
   for (let second = 0; second < 60; second++) {

@@ -17,9 +17,9 @@ describe('[L13] the status of a session', () => {
     const one = await test.open('question', database)
     const two = await test.open('question', database)
     expect(await status(test)).toBe('waiting')
-    await test.desk.respond({ ...ada, interactionId: one.interactionId, answer: sqlite })
+    await test.desk.as(ada).respond({ interactionId: one.interactionId, answer: sqlite })
     expect(await status(test)).toBe('waiting')
-    await test.desk.cancel({ ...ada, interactionId: two.interactionId })
+    await test.desk.as(ada).cancel({ interactionId: two.interactionId })
     expect(await status(test)).toBe('idle')
     expect(told(await test.events())).toEqual(['waiting', 'idle'])
   })
@@ -32,7 +32,7 @@ describe('[L13] the status of a session', () => {
     expect(await status(test)).toBe('idle')
     await report(started)
     expect(await status(test)).toBe('waiting')
-    await test.desk.respond({ ...ada, interactionId: early.interactionId, answer: sqlite })
+    await test.desk.as(ada).respond({ interactionId: early.interactionId, answer: sqlite })
     expect(await status(test)).toBe('running')
     await test.open('question', database)
     expect(await status(test)).toBe('waiting')
@@ -56,9 +56,9 @@ describe('[L13] the status of a session', () => {
     for (let count = 0; count < 2; count++) {
       const { interactionId } = await test.open('approval', listFiles)
       await test.open('question', database)
-      await test.desk.respond({ ...ada, interactionId, answer: yes })
+      await test.desk.as(ada).respond({ interactionId, answer: yes })
     }
-    await test.desk.interrupt('s', ada)
+    await test.desk.as(ada).interrupt('s')
     await test.desk.report({ sessionId: 's', events: [ended('interrupted')] })
     let before = 'idle'
     for (const { events } of await test.store.changes({ limit: 1000 })) {

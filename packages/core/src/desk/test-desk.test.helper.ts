@@ -1,9 +1,9 @@
-import type { CreateSessionBody, Interaction, SessionEvent } from '@askback/protocol'
+import type { CreateSessionBody, Interaction, OpenInput, SessionEvent } from '@askback/protocol'
 import { memoryStore } from '../store/memory-store.js'
 import type { Store } from '../store/store.js'
 import { countingIds, fakeClock, type FakeClock } from '../testing/fake-clock.js'
 import { createDesk, type Desk } from './desk.js'
-import type { DeskOptions, Opened, OpenInput } from './desk-options.js'
+import type { DeskOptions, Opened } from './desk-options.js'
 import type { Settlement } from './settlement.js'
 
 export const ada = { by: { id: 'ada', name: 'Ada' }, via: 'web' } as const

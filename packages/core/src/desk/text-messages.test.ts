@@ -7,12 +7,12 @@ const two = {
     { header: 'Same', question: 'Which one?', options: [{ label: 'A' }, { label: 'B' }], multiSelect: false },
   ],
 }
-const say = { ...ada, sessionId: 's' }
+const say = { sessionId: 's' }
 
 describe('a message with nothing pending', () => {
   it('starts a turn of the agent', async () => {
     const { desk, events } = await testDesk({ session: { agent: 'demo' } })
-    expect(await desk.message({ ...say, text: 'Hello' })).toMatchObject({ routed: 'agent' })
+    expect(await desk.as(ada).message({ ...say, text: 'Hello' })).toMatchObject({ routed: 'agent' })
     const told = await events(1)
     expect(told).toMatchObject([
       { type: 'user_message', text: 'Hello', by: ada.by },
@@ -24,8 +24,8 @@ describe('a message with nothing pending', () => {
 
   it('belongs to the turn that runs', async () => {
     const { desk, events, types } = await testDesk({ session: { agent: 'demo' } })
-    await desk.message({ ...say, text: 'Hello' })
-    await desk.message({ ...say, text: 'And another thing' })
+    await desk.as(ada).message({ ...say, text: 'Hello' })
+    await desk.as(ada).message({ ...say, text: 'And another thing' })
     expect(await types(4)).toEqual(['user_message'])
     const turns = new Set((await events()).flatMap(({ turnId }) => (turnId === undefined ? [] : [turnId])))
     expect(turns.size).toBe(1)
@@ -33,23 +33,23 @@ describe('a message with nothing pending', () => {
 
   it('is only logged where there is no agent, whatever route it asks for', async () => {
     const { desk, types } = await testDesk()
-    expect(await desk.message({ ...say, text: 'Hello' })).toMatchObject({ routed: 'log' })
+    expect(await desk.as(ada).message({ ...say, text: 'Hello' })).toMatchObject({ routed: 'log' })
     const again = { ...say, text: 'Anybody?', route: 'agent', idempotencyKey: 'k' } as const
-    expect(await desk.message(again)).toMatchObject({ routed: 'log', repeated: false })
-    expect(await desk.message(again)).toMatchObject({ routed: 'log', repeated: true })
+    expect(await desk.as(ada).message(again)).toMatchObject({ routed: 'log', repeated: false })
+    expect(await desk.as(ada).message(again)).toMatchObject({ routed: 'log', repeated: true })
     expect(await types(1)).toEqual(['user_message', 'user_message'])
   })
 
   it('for an interaction is refused', async () => {
     const { desk, seq } = await testDesk()
-    const sent = desk.message({ ...say, text: 'Hello', route: 'interaction' })
+    const sent = desk.as(ada).message({ ...say, text: 'Hello', route: 'interaction' })
     await expect(sent).rejects.toMatchObject({ code: 'nothing_pending' })
     expect(await seq()).toBe(1)
   })
 
   it.each(['', ' \n'])('is not %j', async (text) => {
     const { desk } = await testDesk()
-    await expect(desk.message({ ...say, text })).rejects.toMatchObject({ code: 'invalid_request' })
+    await expect(desk.as(ada).message({ ...say, text })).rejects.toMatchObject({ code: 'invalid_request' })
   })
 })
 
@@ -62,7 +62,8 @@ describe('a message with something pending', () => {
     const plan = await open('plan_review', { plan: 'Do it.' })
     const approval = await open('approval', listFiles)
     const sent = []
-    for (let count = 0; count < 5; count++) sent.push(await desk.message({ ...say, text: 'Rather not' }))
+    for (let count = 0; count < 5; count++)
+      sent.push(await desk.as(ada).message({ ...say, text: 'Rather not' }))
     expect(sent.map(({ interactionId }) => interactionId)).toEqual([
       ...[approval, plan, question, form].map(({ interactionId }) => interactionId),
       undefined,
@@ -78,7 +79,7 @@ describe('a message with something pending', () => {
     const oldest = await open('approval', listFiles)
     await open('approval', listFiles)
     const { settlement } = await waiting(desk, oldest.interactionId)
-    await desk.message({ ...bob, sessionId: 's', text: 'Not in this folder.' })
+    await desk.as(bob).message({ sessionId: 's', text: 'Not in this folder.' })
     expect(await settlement).toMatchObject({ settlement: 'denied', message: 'Not in this folder.', ...bob })
   })
 
@@ -88,7 +89,7 @@ describe('a message with something pending', () => {
       const { desk, open, seq } = await testDesk()
       await open('approval', listFiles)
       const before = await seq()
-      await expect(desk.message({ ...say, text })).rejects.toMatchObject({ code: 'needs_decision' })
+      await expect(desk.as(ada).message({ ...say, text })).rejects.toMatchObject({ code: 'needs_decision' })
       expect(await seq()).toBe(before)
     },
   )
@@ -96,7 +97,7 @@ describe('a message with something pending', () => {
   it('goes to the agent if it is meant for it', async () => {
     const { desk, open } = await testDesk({ session: { agent: 'demo' } })
     const { interactionId } = await open('approval', listFiles)
-    expect(await desk.message({ ...say, text: 'By the way', route: 'agent' })).toMatchObject({
+    expect(await desk.as(ada).message({ ...say, text: 'By the way', route: 'agent' })).toMatchObject({
       routed: 'agent',
     })
     expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
@@ -105,8 +106,8 @@ describe('a message with something pending', () => {
   it('goes to the agent if all that is pending takes no text', async () => {
     const { desk, open } = await testDesk({ session: { agent: 'demo' } })
     await open('form', port)
-    expect(await desk.message({ ...say, text: 'Hello' })).toMatchObject({ routed: 'agent' })
-    const sent = desk.message({ ...say, text: 'Hello', route: 'interaction' })
+    expect(await desk.as(ada).message({ ...say, text: 'Hello' })).toMatchObject({ routed: 'agent' })
+    const sent = desk.as(ada).message({ ...say, text: 'Hello', route: 'interaction' })
     await expect(sent).rejects.toMatchObject({ code: 'nothing_pending' })
   })
 })
@@ -116,7 +117,7 @@ describe('a message to a named interaction', () => {
     const { desk, open } = await testDesk()
     await open('approval', listFiles)
     const { interactionId } = await open('question', database)
-    expect(await desk.message({ ...say, text: 'sqlite', interactionId })).toMatchObject({
+    expect(await desk.as(ada).message({ ...say, text: 'sqlite', interactionId })).toMatchObject({
       routed: 'interaction',
       interactionId,
     })
@@ -129,10 +130,10 @@ describe('a message to a named interaction', () => {
     const { desk, clock, open } = await testDesk()
     const form = await open('form', port)
     const settled = await open('approval', listFiles)
-    await desk.respond({ ...ada, interactionId: settled.interactionId, answer: yes })
+    await desk.as(ada).respond({ interactionId: settled.interactionId, answer: yes })
     const late = await open('question', database, { timeoutMs: 10 })
     clock.jump(10)
-    const send = (interactionId: string) => desk.message({ ...say, text: 'Hello', interactionId })
+    const send = (interactionId: string) => desk.as(ada).message({ ...say, text: 'Hello', interactionId })
     await expect(send(form.interactionId)).rejects.toMatchObject({ code: 'nothing_pending' })
     await expect(send(settled.interactionId)).rejects.toMatchObject({
       code: 'already_settled',
@@ -149,14 +150,17 @@ describe('several questions, one at a time', () => {
   it('lesson 3: the log keeps what is answered so far, two questions with the same text included', async () => {
     const { desk, open, restart } = await testDesk()
     const { interactionId } = await open('question', two)
-    expect(await desk.message({ ...say, text: 'b' })).toMatchObject({ routed: 'interaction', interactionId })
+    expect(await desk.as(ada).message({ ...say, text: 'b' })).toMatchObject({
+      routed: 'interaction',
+      interactionId,
+    })
     expect(await desk.interaction('s', interactionId)).toMatchObject({
       status: 'pending',
       progress: [{ selected: ['B'] }],
     })
     const again = restart()
     const { settlement } = await waiting(again, interactionId)
-    await again.message({ ...say, text: '1' })
+    await again.as(ada).message({ ...say, text: '1' })
     expect(await settlement).toMatchObject({
       answer: { answers: [{ selected: ['B'] }, { selected: ['A'] }] },
     })
@@ -165,7 +169,8 @@ describe('several questions, one at a time', () => {
   it('a question index must be that of the current question', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', two)
-    const send = (questionIndex: number) => desk.message({ ...say, text: 'A', interactionId, questionIndex })
+    const send = (questionIndex: number) =>
+      desk.as(ada).message({ ...say, text: 'A', interactionId, questionIndex })
     await expect(send(1)).rejects.toMatchObject({ code: 'invalid_request' })
     await send(0)
     await expect(send(0)).rejects.toMatchObject({ code: 'already_settled' })

@@ -19,7 +19,7 @@ describe('`at` never runs backwards in a log', () => {
     clock.jump(-5 * MINUTE)
     const { interactionId, requestedAt, expiresAt } = await open('question', database, { timeoutMs: MINUTE })
     expect({ requestedAt, expiresAt }).toEqual({ requestedAt: before, expiresAt: before + MINUTE })
-    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    await desk.as(ada).respond({ interactionId, answer: sqlite })
     expect(new Set(timesOf(await events()))).toEqual(new Set([before]))
     clock.advance(6 * MINUTE)
     await open('question', database)
@@ -42,9 +42,9 @@ describe('`at` never runs backwards in a log', () => {
     const { desk, clock, open, events } = await testDesk()
     const { interactionId, expiresAt } = await open('question', database, { timeoutMs: MINUTE })
     clock.jump(2 * MINUTE)
-    await desk.message({ ...ada, sessionId: 's', text: 'later', route: 'agent' })
+    await desk.as(ada).message({ sessionId: 's', text: 'later', route: 'agent' })
     clock.jump(-2 * MINUTE)
-    const late = desk.respond({ ...ada, interactionId, answer: sqlite })
+    const late = desk.as(ada).respond({ interactionId, answer: sqlite })
     await expect(late).rejects.toMatchObject({ code: 'already_settled' })
     const response = (await events()).find(({ type }) => type === 'interaction_response')
     expect(response).toMatchObject({ settlement: 'timed_out' })
@@ -54,26 +54,26 @@ describe('`at` never runs backwards in a log', () => {
   it.each([5, 400])('also after a restart, of a session with %d messages', async (count) => {
     const test = await testDesk()
     for (let number = 0; number < count; number++)
-      await test.desk.message({ ...ada, sessionId: 's', text: `${number}` })
+      await test.desk.as(ada).message({ sessionId: 's', text: `${number}` })
     await tick()
     expect(await test.store.loadSnapshot('s')).toEqual(count > 250 ? expect.anything() : null)
     const before = test.clock.now()
     test.clock.jump(-5 * MINUTE)
-    await test.restart().message({ ...ada, sessionId: 's', text: 'after it' })
+    await test.restart().as(ada).message({ sessionId: 's', text: 'after it' })
     expect((await test.events()).at(-1)!.at).toBe(before)
   })
 
   it('also from a snapshot that was made before it held that time', async () => {
     const test = await testDesk()
     for (let number = 0; number < 400; number++)
-      await test.desk.message({ ...ada, sessionId: 's', text: `${number}` })
+      await test.desk.as(ada).message({ sessionId: 's', text: `${number}` })
     await tick()
     const snapshot = (await test.store.loadSnapshot('s'))!
     const { headAt, ...state } = snapshot.state as Record<string, never>
     expect(headAt).toBe(test.clock.now())
     const store: Store = { ...test.store, loadSnapshot: () => Promise.resolve({ ...snapshot, state }) }
     test.clock.jump(-5 * MINUTE)
-    await test.restart({ store }).message({ ...ada, sessionId: 's', text: 'after it' })
+    await test.restart({ store }).as(ada).message({ sessionId: 's', text: 'after it' })
     expect((await test.events()).at(-1)!.at).toBe(test.clock.now() + 5 * MINUTE)
   })
 
@@ -94,7 +94,7 @@ describe('`at` never runs backwards in a log', () => {
     for (let round = 0; round < 6; round++) {
       clock.advance(1000)
       await Promise.all(
-        desks.map((desk) => desk.message({ ...ada, sessionId: 's', text: `in round ${round}` })),
+        desks.map((desk) => desk.as(ada).message({ sessionId: 's', text: `in round ${round}` })),
       )
     }
     const times = timesOf(await store.read({ sessionId: 's', limit: 1000 }))
@@ -112,7 +112,7 @@ describe('`at` never runs backwards in a log', () => {
       at: start + at * MINUTE,
       text: `dated ${at}`,
     }))
-    await desk.adopt({ agent: 'codex', agentSessionId: 'thread', items }, ada.by)
+    await desk.as({ by: ada.by }).adopt({ agent: 'codex', agentSessionId: 'thread', items })
     const log = await store.read({ sessionId: 'codex.thread', limit: 100 })
     const minutes = log.filter(({ type }) => type === 'user_message').map(({ at }) => (at - start) / MINUTE)
     expect(minutes).toEqual([3, 3, 4, 4, 5])

@@ -59,7 +59,7 @@ describe('[L7] a tool call that ends', () => {
     const { desk } = test
     await desk.report({ sessionId: 's', events: [call('t')] })
     const { interactionId } = await test.open('approval', listFiles, { toolCallId: 't' })
-    await desk.respond({ ...ada, interactionId, answer: { decision: 'approve' } })
+    await desk.as(ada).respond({ interactionId, answer: { decision: 'approve' } })
     await desk.report({ sessionId: 's', events: [result('t')] })
     await desk.report({ sessionId: 's', events: [result('t', true)] })
     expect(await settlements(test)).toEqual(['approved'])
@@ -101,7 +101,7 @@ describe('a result for a call that is known only from what was asked about it', 
     for (const command of ['ls', 'ls -a']) {
       const request = { input: { command } }
       const { interactionId } = await test.open('approval', request, { toolCallId: 't', toolName: 'Bash' })
-      await test.desk.respond({ ...ada, interactionId, answer: { decision: 'approve' } })
+      await test.desk.as(ada).respond({ interactionId, answer: { decision: 'approve' } })
     }
     for (let turn = 0; turn < count; turn++) {
       const turnId = `turn${turn}`
@@ -119,7 +119,7 @@ describe('a result for a call that is known only from what was asked about it', 
   it('finds it when its turn has left the window', async () => {
     const test = await testDesk()
     const { interactionId } = await test.open('approval', listFiles, { toolCallId: 't' })
-    await test.desk.respond({ ...ada, interactionId, answer: { decision: 'approve' } })
+    await test.desk.as(ada).respond({ interactionId, answer: { decision: 'approve' } })
     for (let turn = 0; turn < 25; turn++) {
       const turnId = `turn${turn}`
       const events = [
@@ -152,7 +152,7 @@ describe('[L8] what ends everything that is pending', () => {
     async (how, message) => {
       const test = await threePending()
       const before = await test.seq()
-      await test.desk[how]('s', ada)
+      await test.desk.as(ada)[how]('s')
       const told = await test.events(before)
       expect(told.filter((event) => event.type === 'interaction_response')).toMatchObject(
         [1, 2, 3].map(() => ({ settlement: 'cancelled', message, ...ada })),
@@ -168,7 +168,7 @@ describe('[L8] what ends everything that is pending', () => {
     await test.desk.report({ sessionId: 's', events: [{ type: 'agent_session', agentSessionId: 'thread' }] })
     const before = await test.events()
     expect((await test.desk.snapshot('s')).state.agentSessionId).toBe('thread')
-    await test.desk.clear('s', ada)
+    await test.desk.as(ada).clear('s')
     expect((await test.desk.snapshot('s')).state.agentSessionId).toBeNull()
     expect((await test.events()).slice(0, before.length)).toEqual(before)
   })
@@ -176,7 +176,7 @@ describe('[L8] what ends everything that is pending', () => {
   it('an interrupt of nothing leaves no trace', async () => {
     const { desk, seq } = await testDesk()
     const before = await seq()
-    await desk.interrupt('s', ada)
+    await desk.as(ada).interrupt('s')
     expect(await seq()).toBe(before)
   })
 
@@ -215,7 +215,7 @@ describe('[L8] what ends everything that is pending', () => {
       kind: 'question',
       request: database,
     })
-    await desk.interrupt('s', ada)
+    await desk.as(ada).interrupt('s')
     expect((await desk.pending()).interactions).toMatchObject([{ interactionId: interaction.interactionId }])
   })
 })

@@ -46,7 +46,7 @@ describe('two desks on one store', () => {
     const { here, there, store, open } = await twoDesks()
     const { interactionId } = await open(here, 'approval', listFiles)
     const { settlement } = await waiting(here, interactionId)
-    await there.respond({ ...ada, interactionId, answer: yes })
+    await there.as(ada).respond({ interactionId, answer: yes })
     expect(await settlement).toMatchObject({ settlement: 'approved', inDoubt: false })
     expect((await store.read({ sessionId: 's', limit: 100 })).at(-1)).toMatchObject({
       type: 'interaction_delivered',
@@ -58,7 +58,7 @@ describe('two desks on one store', () => {
     const { here, there, open } = await twoDesks({ deaf: true })
     const { interactionId } = await open(here, 'approval', listFiles)
     const { settlement } = await waiting(here, interactionId)
-    await there.deleteSession('s', ada)
+    await there.as(ada).deleteSession('s')
     await here.refresh('s')
     await expect(settlement).rejects.toMatchObject({ code: 'not_found' })
   })
@@ -67,7 +67,7 @@ describe('two desks on one store', () => {
     const { here, there, open } = await twoDesks()
     const { interactionId } = await open(here, 'approval', listFiles)
     const both = [await waiting(here, interactionId), await waiting(there, interactionId)]
-    await there.respond({ ...ada, interactionId, answer: yes })
+    await there.as(ada).respond({ interactionId, answer: yes })
     const settled = await Promise.all(both.map(({ settlement }) => settlement))
     expect(settled.filter((one) => one.settlement === 'approved' && !one.inDoubt)).toHaveLength(1)
   })
@@ -77,8 +77,8 @@ describe('two desks on one store', () => {
     const { interactionId } = await open(here, 'approval', listFiles)
     await there.snapshot('s')
     const [first, second] = await Promise.allSettled([
-      here.respond({ ...ada, interactionId, answer: yes }),
-      there.respond({ ...bob, interactionId, answer: no }),
+      here.as(ada).respond({ interactionId, answer: yes }),
+      there.as(bob).respond({ interactionId, answer: no }),
     ])
     const fulfilled = [first, second].filter(({ status }) => status === 'fulfilled')
     expect(fulfilled).toHaveLength(1)
@@ -93,10 +93,13 @@ describe('two desks on one store', () => {
     const { here, there, open } = await twoDesks()
     const { interactionId } = await open(here, 'form', port)
     const { settlement } = await waiting(here, interactionId)
-    await there.respond({ ...ada, interactionId, answer: { values: { port: 1e6 } } }).catch(() => undefined)
+    await there
+      .as(ada)
+      .respond({ interactionId, answer: { values: { port: 1e6 } } })
+      .catch(() => undefined)
     expect(await isOver(settlement)).toBe(false)
     const [again] = (await there.pending()).interactions
-    await there.respond({ ...ada, interactionId: again!.interactionId, answer: { values: { port: 1 } } })
+    await there.as(ada).respond({ interactionId: again!.interactionId, answer: { values: { port: 1 } } })
     expect(await settlement).toMatchObject({ settlement: 'answered', interactionId: again!.interactionId })
   })
 
@@ -146,7 +149,7 @@ describe('two desks on one store', () => {
     reading = reads.opened
     const asked = await there.open({ sessionId: 'new', kind: 'question', request: database })
     const { interactionId } = asked.interaction
-    const answered = slow.respond({ ...ada, sessionId: 'new', interactionId, answer: sqlite })
+    const answered = slow.as(ada).respond({ sessionId: 'new', interactionId, answer: sqlite })
     await tick()
     reads.open()
     await tick()
@@ -210,11 +213,11 @@ describe('two desks on one store', () => {
     await slow.ready
     await slow.snapshot('s')
     const { interactionId } = await open(here, 'question', database)
-    const watched = slow.wait(interactionId, { sessionId: 's', claimAs: null })
+    const watched = slow.wait(interactionId, { sessionId: 's', claim: false })
     await tick()
     for (const ring of rings) ring({ sessionId: 's', eventId: 'of another' })
     await tick()
-    await there.respond({ ...ada, interactionId, answer: sqlite })
+    await there.as(ada).respond({ interactionId, answer: sqlite })
     looks.open()
     expect((await watched).interaction).toMatchObject({ status: 'settled', settlement: 'answered' })
     slow.close()
@@ -272,7 +275,7 @@ describe('lost doorbells', () => {
     const { here, there, clock, open } = await twoDesks({ deaf: true })
     const { interactionId } = await open(here, 'question', database)
     const { settlement } = await waiting(here, interactionId)
-    await there.respond({ ...ada, interactionId, answer: sqlite })
+    await there.as(ada).respond({ interactionId, answer: sqlite })
     expect(await isOver(settlement)).toBe(false)
     clock.advance(5000)
     expect(await settlement).toMatchObject({ settlement: 'answered', answer: sqlite })
@@ -296,8 +299,8 @@ describe('lost doorbells', () => {
   it('a desk that has not heard yet decides on what is there, not on what it remembers', async () => {
     const { here, there, open } = await twoDesks({ deaf: true })
     const { interactionId } = await open(here, 'question', database)
-    await there.respond({ ...ada, interactionId, answer: sqlite })
-    await expect(here.respond({ ...bob, interactionId, answer: sqlite })).rejects.toMatchObject({
+    await there.as(ada).respond({ interactionId, answer: sqlite })
+    await expect(here.as(bob).respond({ interactionId, answer: sqlite })).rejects.toMatchObject({
       code: 'already_settled',
       details: { interaction: { by: ada.by } },
     })

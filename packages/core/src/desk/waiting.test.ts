@@ -21,7 +21,7 @@ describe('waiting', () => {
     await tick()
     const [item] = (await desk.pending()).interactions
     expect(item).toMatchObject({ sessionId: 'fresh', kind: 'question' })
-    await desk.respond({ ...ada, interactionId: item!.interactionId, answer: sqlite })
+    await desk.as(ada).respond({ interactionId: item!.interactionId, answer: sqlite })
     expect(await asked).toMatchObject({ settlement: 'answered', answer: sqlite })
     expect((await desk.snapshot('fresh')).session).toMatchObject({ agent: 'demo', cwd: '/work' })
   })
@@ -72,7 +72,7 @@ describe('waiting', () => {
     const approved = desk.session('s').approve({ toolName: 'Bash', ...listFiles })
     await tick()
     const [item] = (await desk.pending()).interactions
-    const answered = desk.respond({ ...ada, interactionId: item!.interactionId, sessionId: 's', answer: yes })
+    const answered = desk.as(ada).respond({ interactionId: item!.interactionId, sessionId: 's', answer: yes })
     desk.close()
     expect(await approved).toMatchObject({ settlement: 'approved', inDoubt: false })
     await answered
@@ -91,7 +91,7 @@ describe('waiting', () => {
     const abort = new AbortController()
     const wait = desk.wait(interactionId, { signal: abort.signal, sessionId: 's' })
     isBroken = true
-    const answered = desk.respond({ ...ada, sessionId: 's', interactionId, answer: sqlite })
+    const answered = desk.as(ada).respond({ sessionId: 's', interactionId, answer: sqlite })
     await expect(answered).rejects.toThrow('no more ids')
     abort.abort(new Error('gone'))
     await expect(wait).rejects.toThrow('gone')
@@ -103,7 +103,7 @@ describe('waiting', () => {
     const approved = desk.session('s').approve(own)
     await tick()
     const [item] = (await desk.pending()).interactions
-    await desk.respond({ ...ada, interactionId: item!.interactionId, answer: yes })
+    await desk.as(ada).respond({ interactionId: item!.interactionId, answer: yes })
     const settled = await approved
     if (settled.settlement !== 'approved') throw new Error(settled.settlement)
     Object.assign(settled.input as object, { timeout: 5 })
@@ -121,7 +121,7 @@ describe('waiting', () => {
     await expect(wait).rejects.toThrow('gone')
     expect(await seq()).toBe(before)
     const { settlement } = await waiting(desk, interactionId)
-    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    await desk.as(ada).respond({ interactionId, answer: sqlite })
     expect(await settlement).toMatchObject({ settlement: 'answered', answer: sqlite })
   })
 
@@ -166,7 +166,7 @@ describe('waiting', () => {
     await tick()
     const [first] = (await desk.pending()).interactions
     const answer = { values: { port: 70_000 } }
-    const wrong = desk.respond({ ...ada, interactionId: first!.interactionId, answer })
+    const wrong = desk.as(ada).respond({ interactionId: first!.interactionId, answer })
     await expect(wrong).rejects.toMatchObject({ code: 'invalid_answer' })
     abort.abort()
     expect(await asked).toMatchObject({ settlement: 'cancelled' })
@@ -179,7 +179,7 @@ describe('waiting', () => {
     const asked = desk.session('s').ask({ ...database, cancelOn: abort.signal })
     await tick()
     const [item] = (await desk.pending()).interactions
-    await desk.respond({ ...ada, interactionId: item!.interactionId, answer: sqlite })
+    await desk.as(ada).respond({ interactionId: item!.interactionId, answer: sqlite })
     abort.abort()
     expect(await asked).toMatchObject({ settlement: 'answered' })
   })
@@ -192,7 +192,7 @@ describe('waiting', () => {
     await tick()
     abort.abort()
     await expect(wait).rejects.toMatchObject({ name: 'AbortError' })
-    await desk.respond({ ...ada, interactionId, answer: yes })
+    await desk.as(ada).respond({ interactionId, answer: yes })
     expect(await desk.interaction('s', interactionId)).not.toHaveProperty('delivered')
     expect(await desk.wait(interactionId)).toMatchObject({ settlement: 'approved', inDoubt: false })
   })
@@ -204,7 +204,7 @@ describe('waiting', () => {
     const before = await seq()
     desk.close()
     await expect(settlement).rejects.toMatchObject({ code: 'unavailable' })
-    await expect(desk.respond({ ...ada, interactionId, answer: sqlite })).rejects.toMatchObject({
+    await expect(desk.as(ada).respond({ interactionId, answer: sqlite })).rejects.toMatchObject({
       code: 'unavailable',
     })
     await expect(open('question', database)).rejects.toMatchObject({ code: 'unavailable' })
@@ -235,7 +235,7 @@ describe('listeners', () => {
       checks.push(check())
     })
     const { interactionId } = await open('question', database)
-    await desk.respond({ ...ada, interactionId, answer: sqlite })
+    await desk.as(ada).respond({ interactionId, answer: sqlite })
     off()
     await open('question', database)
     expect(heard).toEqual([2, 3, 4, 5, 6, 7])
@@ -265,7 +265,7 @@ it('who is told of errors and makes another keeps nobody from anything', async (
   const desk = test.restart({ onError: fail })
   desk.on(fail)
   const { interactionId } = await test.open('question', database)
-  await desk.respond({ ...ada, interactionId, answer: sqlite })
+  await desk.as(ada).respond({ interactionId, answer: sqlite })
   expect(await desk.interaction('s', interactionId)).toMatchObject({ settlement: 'answered' })
   expect(report).toHaveBeenCalled()
 })

@@ -83,7 +83,7 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
         turnId: firstOf(await run.events(), 'turn_started').turnId,
       })
       expect((await run.host.snapshot(run.sessionId)).session.status).toBe('waiting')
-      await run.host.desk.respond({ ...person, interactionId: item.interactionId, answer: run.asks.answer })
+      await run.host.desk.as(person).respond({ interactionId: item.interactionId, answer: run.asks.answer })
       const events = await run.until('turn_ended')
       expect(firstOf(events, 'turn_ended').reason).toBe('done')
       expect(firstOf(events, 'interaction_delivered').interactionId).toBe(item.interactionId)
@@ -97,7 +97,7 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
         const run = await startHost(create)
         await run.say(run.messages.approval)
         const item = await run.pending()
-        await run.host.desk.respond({ ...person, interactionId: item.interactionId, answer: { decision } })
+        await run.host.desk.as(person).respond({ interactionId: item.interactionId, answer: { decision } })
         const events = await run.until('turn_ended')
         const result = events.find(
           (event) => event.type === 'tool_result' && event.toolCallId === item.toolCallId,
@@ -110,7 +110,7 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
       const run = await startHost(create)
       await run.say(run.messages.question)
       const { interactionId } = await run.pending()
-      await run.host.interrupt(run.sessionId, person)
+      await run.host.as(person).interrupt(run.sessionId)
       const events = await run.events()
       expect(firstOf(events, 'turn_ended').reason).toBe('interrupted')
       expect(firstOf(events, 'interaction_response')).toMatchObject({
@@ -128,7 +128,7 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
       await first.host.close()
       const second = await startHost(create, first)
       await second.pending()
-      await second.host.interrupt(second.sessionId, person)
+      await second.host.as(person).interrupt(second.sessionId)
       expect(firstOf(await second.events(), 'turn_ended').reason).toBe('interrupted')
       expect(second.starts()).toBe(0)
     })
@@ -137,7 +137,7 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
       const run = await startHost(create)
       await run.say(run.messages.question)
       await run.pending()
-      await run.host.clear(run.sessionId, person)
+      await run.host.as(person).clear(run.sessionId)
       expect((await run.host.snapshot(run.sessionId)).session.status).toBe('idle')
       await run.say(run.messages.plain)
       await run.until('turn_ended', 2)
@@ -158,7 +158,7 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
       await first.host.close()
       const second = await startHost(create, first)
       expect((await second.pending()).interactionId).toBe(interactionId)
-      await second.host.desk.respond({ ...person, interactionId, answer: second.asks.answer })
+      await second.host.desk.as(person).respond({ interactionId, answer: second.asks.answer })
       const events = await second.until('turn_ended')
       expect(firstOf(events, 'turn_ended').reason).toBe('done')
       expect(events.filter((event) => event.type === 'interaction_request')).toHaveLength(1)
@@ -170,7 +170,7 @@ export function agentContract(name: string, create: () => AgentUnderTest): void 
       const { interactionId, toolCallId } = await first.pending()
       await first.host.close()
       const between = createDesk({ store: first.store })
-      await between.respond({ ...person, interactionId, answer: { decision: 'approve' } })
+      await between.as(person).respond({ interactionId, answer: { decision: 'approve' } })
       await between.wait(interactionId)
       between.close()
       const second = await startHost(create, first)
@@ -244,7 +244,7 @@ async function startHost(create: () => AgentUnderTest, before?: { store: Store; 
     asks,
     starts: () => starts,
     events,
-    say: (text: string) => host.message({ sessionId, text, ...person, route: 'agent' }),
+    say: (text: string) => host.as(person).message({ sessionId, text, route: 'agent' }),
     pending: () =>
       waitFor<Interaction>(async () => {
         const state = await replay(store, sessionId)

@@ -67,14 +67,14 @@ export function sharedDeskContract(name: string, createStores: () => Promise<[St
       const { here, there, open } = await twoDesks()
       const interactionId = await open()
       const settled = here.wait(interactionId, { sessionId: 's' })
-      await there.respond({ interactionId, answer, via: 'web' })
+      await there.as({ via: 'web' }).respond({ interactionId, answer })
       expect(await settled).toMatchObject({ settlement: 'answered', answer })
     })
 
     it('accept one of two answers that are given at once', async () => {
       const { here, there, open } = await twoDesks()
       const interactionId = await open()
-      const answers = [here, there].map((desk) => desk.respond({ interactionId, answer, via: 'web' }))
+      const answers = [here, there].map((desk) => desk.as({ via: 'web' }).respond({ interactionId, answer }))
       const results = await Promise.allSettled(answers)
       expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     })

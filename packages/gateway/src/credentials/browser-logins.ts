@@ -1,4 +1,4 @@
-import type { Bus, Clock, Origin } from '@askback/core'
+import type { Bus, Caller, Clock } from '@askback/core'
 import { AskbackError, type Actor } from '@askback/protocol'
 import {
   hashOf,
@@ -98,13 +98,13 @@ export class BrowserLogins {
   }
 
   /** Ends all logins of a person, and the links that would log in more. Tokens stay valid. */
-  async logOutEverywhere(personId: string, origin: Origin): Promise<void> {
+  async logOutEverywhere(personId: string, caller: Caller): Promise<void> {
     const { clock, stored, isKnown } = this.#options
     if (!isKnown(personId)) {
       throw new AskbackError('not_found', `There is no person ${JSON.stringify(personId)}.`)
     }
     this.#codes.revoke(personId)
-    this.#publish(await stored.revokeLogins(personId, auditAct(clock, 'logout', origin, personId)))
+    this.#publish(await stored.revokeLogins(personId, auditAct(clock, 'logout', caller, personId)))
   }
 
   #publish(revokedKeys: string[]): void {

@@ -1,4 +1,4 @@
-import { jumpAwareClock, type Bus, type Clock, type Origin, type Store } from '@askback/core'
+import { jumpAwareClock, type Bus, type Clock, type Caller, type Store } from '@askback/core'
 import { AskbackError, type Actor } from '@askback/protocol'
 import { BrowserLogins } from './browser-logins.js'
 import {
@@ -27,8 +27,8 @@ const SECRET_KEY = 'credential/secret'
 const OWNER = 'owner'
 const DAY_MS = 24 * 3_600_000
 const MAX_CACHED_HASHES = 1000
-/** The origin of calls by a program that acts in its own name. */
-const DIRECT: Origin = { via: 'direct' }
+/** A program that acts in its own name. */
+const DIRECT: Caller = { via: 'direct' }
 
 export interface CredentialsOptions {
   /** Tokens and logins are stored here, by their hashes. The caller closes it. */
@@ -188,10 +188,10 @@ export class Credentials {
    * Stores the hash of a token for the person of this name, who is created if the name is free. Rejects with `invalid_request` for
    * a name that is reserved, revoked or looks like another one, and with `forbidden` for a token for somebody else.
    */
-  async addToken(name: string, token: string, origin: Origin = DIRECT): Promise<Actor> {
-    const by = await this.#people.claim(name, origin.by, OWNER)
+  async addToken(name: string, token: string, caller: Caller = DIRECT): Promise<Actor> {
+    const by = await this.#people.claim(name, caller.by, OWNER)
     if (this.#stored.findToken(token)) return by
-    const act = auditAct(this.#clock, 'token_created', origin, by.id)
+    const act = auditAct(this.#clock, 'token_created', caller, by.id)
     await this.#stored.add('http', token, { by, at: this.#clock.now() }, act)
     this.#bus?.publish({ type: 'credentials' })
     return by
@@ -210,7 +210,7 @@ export class Credentials {
   }
 
   /** Revokes a person with all their tokens and logins. Rejects with `not_found` if the name has no token. */
-  async revoke(name: string, origin: Origin = DIRECT): Promise<void> {
+  async revoke(name: string, caller: Caller = DIRECT): Promise<void> {
     const person = personName(name)
     if (person === OWNER) {
       throw new AskbackError(
@@ -219,7 +219,7 @@ export class Credentials {
       )
     }
     // The person's record is written first: from then on none of their credentials is valid, even if deleting them fails.
-    const act = auditAct(this.#clock, 'token_revoked', origin, person)
+    const act = auditAct(this.#clock, 'token_revoked', caller, person)
     const isRevoked = await this.#people.revoke(person, act)
     if (!isRevoked && !this.#stored.list('http').some(({ by }) => by.id === person)) {
       throw new AskbackError('not_found', `There is no token for ${JSON.stringify(person)}.`)

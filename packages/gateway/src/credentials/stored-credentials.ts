@@ -1,4 +1,4 @@
-import type { Clock, KvEntry, Origin, Store } from '@askback/core'
+import type { Caller, Clock, KvEntry, Store } from '@askback/core'
 import { AskbackError, copyJson, type Actor, type AuditAct } from '@askback/protocol'
 import { personCredential, type PersonCredential, hashOf, isSameText } from './credential.js'
 
@@ -191,7 +191,7 @@ export class StoredCredentials {
 export function auditAct(
   clock: Clock,
   act: AuditAct['act'],
-  { by, via }: Origin,
+  { by, via }: Caller,
   subject?: string,
 ): AuditAct {
   const actor = { ...(by && { by }), ...(via && { via }) }

@@ -1,7 +1,7 @@
-import type { Desk, Fence } from '@askback/core'
+import type { Desk } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import type { Credential } from '../credentials/credential.js'
-import type { AllowedCallers, GatewayContext } from '../route.js'
+import type { AllowedCallers } from '../route.js'
 
 const MAX_CACHED_SESSIONS = 10_000
 
@@ -53,13 +53,4 @@ export class Access {
 
 function otherSessionError(): AskbackError {
   return new AskbackError('forbidden', 'This token is not for this session.')
-}
-
-/**
- * The fence for what a script in an agent's shell writes: once another gateway has the lease of the session, the script may write as
- * little as its agent. Scripts call the gateway that started their agent, so this gateway knows the fence.
- */
-export function fenceOf({ host }: GatewayContext, credential: Credential): Fence | undefined {
-  if (credential.kind === 'person' || credential.sessionId === null) return undefined
-  return host.fenceOf(credential.sessionId)
 }

@@ -1,11 +1,4 @@
-import {
-  AskbackError,
-  PROOF_HEADER,
-  type Actor,
-  type Via,
-  requestSource,
-  type RequestSource,
-} from '@askback/protocol'
+import { AskbackError, PROOF_HEADER, requestSource, type RequestSource } from '@askback/protocol'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Credential } from '../credentials/credential.js'
 import type { Credentials } from '../credentials/credentials.js'
@@ -14,7 +7,6 @@ import type { FailedLogins } from './rate-limits.js'
 
 /** Cookies of the same name that are checked. Ours has the shortest path, so browsers send it last. */
 const MAX_COOKIES = 8
-const SURFACES = ['cli', 'terminal', 'http'] as const
 
 interface AuthenticationPorts {
   credentials: Credentials
@@ -73,17 +65,6 @@ export function identify(
 /** Throws `unauthorized` for a credential that was valid when its request began, and is no longer. */
 export function checkNotRevoked(isCurrent: boolean): void {
   if (!isCurrent) throw new AskbackError('unauthorized', 'This credential was revoked.')
-}
-
-/** `by` and `via` of what this request does. Askback's own surfaces name themselves in `Askback-Surface`. */
-export function readActor(credential: Credential, headers: IncomingHttpHeaders): { by?: Actor; via: Via } {
-  if (credential.kind === 'agent') return { via: 'http' }
-  const { by, via } = credential
-  const surface = headers['askback-surface']
-  if (surface === undefined || via === 'web') return { by, via }
-  const known = SURFACES.find((each) => each === surface)
-  if (known) return { by, via: known }
-  throw new AskbackError('invalid_request', 'Askback-Surface is one of cli, terminal and http.')
 }
 
 function cookiesIn({ cookie = '' }: IncomingHttpHeaders, name: string): string[] {

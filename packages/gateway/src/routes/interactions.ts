@@ -1,11 +1,10 @@
-import type { Fence } from '@askback/core'
+import type { BoundDesk } from '@askback/core'
 import { eventTexts } from '@askback/core/internal'
 import { AskbackError, interaction, openBody, respondBody, type Interaction } from '@askback/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
 import { z } from 'zod'
 import type { Credential } from '../credentials/credential.js'
-import { fenceOf } from '../http/access.js'
 import { checkNotRevoked, readSource } from '../http/authenticate.js'
 import { LongPoll } from '../http/drain.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
@@ -37,10 +36,9 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       parsedByDesk: true,
       responses: { 201: interactionBody, 200: interactionBody },
       errors: [404, 409],
-      async handle({ params: { id }, query: { wait = 0 }, body, credential, origin, request, reply }) {
-        const { kind: role, id: to } = credential
-        const fence = fenceOf(context, credential)
-        const { interaction: opened, created } = await desk.open({
+      async handle({ params: { id }, query: { wait = 0 }, body, host, idempotencyKey, request, reply }) {
+        const { desk: bound } = host
+        const { interaction: opened, created } = await bound.open({
           // Listed one by one, because objects with always the same fields are faster in V8 than a spread of the body.
           kind: body.kind,
           toolName: body.toolName,
@@ -53,14 +51,11 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
           agentThread: readIdHeader(request, 'askback-agent-thread'),
           sessionId: id,
           rendezvous: true,
-          role,
-          openedBy: to,
           source: readSource(request.headers),
-          claimAs: to,
-          fence,
-          idempotencyKey: origin.idempotencyKey,
+          claim: true,
+          idempotencyKey,
         })
-        const read = { item: opened, to, wait, reply, fence }
+        const read = { desk: bound, item: opened, claim: true, wait, reply }
         // The desk has already claimed what a rule settled at once.
         const item = created && opened.status === 'settled' ? opened : await readSettlement(context, read)
         const response = { status: created ? 201 : 200, body: { interaction: item } }
@@ -80,10 +75,15 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       query: waiting.extend(freshness.shape),
       responses: { 200: interactionBody },
       errors: [404],
-      async handle({ params: { id, interactionId }, query: { wait, fresh = true }, credential, reply }) {
+      async handle({
+        params: { id, interactionId },
+        query: { wait, fresh = true },
+        credential,
+        host,
+        reply,
+      }) {
         const item = await desk.interaction(id, interactionId, { fresh })
-        const to = isOpenedBy(item, credential) ? credential.id : null
-        const read = { item, to, wait, reply, fence: fenceOf(context, credential) }
+        const read = { desk: host.desk, item, claim: isOpenedBy(item, credential), wait, reply }
         return { status: 200, body: { interaction: await readSettlement(context, read) } }
       },
     }),
@@ -116,11 +116,10 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       parsedByDesk: true,
       responses: { 200: settledBody },
       errors: [404, 409],
-      async handle({ params: { id, interactionId }, body: { answer, digest, toolCallId }, origin }) {
-        const settled = await desk.respond({
-          by: origin.by,
-          via: origin.via,
-          idempotencyKey: origin.idempotencyKey,
+      async handle({ params: { id, interactionId }, body, host, idempotencyKey }) {
+        const { answer, digest, toolCallId } = body
+        const settled = await host.desk.respond({
+          idempotencyKey,
           sessionId: id,
           interactionId,
           answer,
@@ -143,8 +142,8 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       body: z.object({ answers: z.array(z.unknown()) }),
       responses: { 200: interactionBody },
       errors: [404, 409],
-      async handle({ params: { id, interactionId }, body: { answers }, origin: { idempotencyKey } }) {
-        const item = await desk.progress({ sessionId: id, interactionId, answers, idempotencyKey })
+      async handle({ params: { id, interactionId }, body: { answers }, host, idempotencyKey }) {
+        const item = await host.desk.progress({ sessionId: id, interactionId, answers, idempotencyKey })
         return { status: 200, body: { interaction: item } }
       },
     }),
@@ -157,14 +156,15 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       params: interactionParams,
       responses: { 200: settledBody },
       errors: [404, 409],
-      async handle({ params: { id, interactionId }, credential, origin }) {
+      async handle({ params: { id, interactionId }, credential, host, idempotencyKey }) {
         if (
           credential.kind === 'agent' &&
           !isOpenedBy(await desk.interaction(id, interactionId), credential)
         ) {
           throw new AskbackError('forbidden', 'An agent may cancel only what it has opened.')
         }
-        return { status: 200, body: await desk.cancel({ ...origin, sessionId: id, interactionId }) }
+        const settled = await host.desk.cancel({ idempotencyKey, sessionId: id, interactionId })
+        return { status: 200, body: settled }
       },
     }),
     route({
@@ -211,32 +211,30 @@ function cachedJson(value: Interaction | Readonly<Record<string, number>>): stri
 }
 
 /**
- * The interaction as it is or, if it is settled within the wait, its settlement. If `to` is set, that credential acts on the settlement, and
- * this response claims it for it (L10: a settlement is claimed once).
+ * The interaction as it is or, if it is settled within the wait, its settlement. With `claim` the caller acts on the settlement, and
+ * this response claims it for the caller (L10: a settlement is claimed once).
  */
 async function readSettlement(
-  { host: { desk }, drain, credentials }: GatewayContext,
+  { drain, credentials }: GatewayContext,
   {
+    desk,
     item,
-    to,
+    claim,
     wait,
     reply,
-    fence,
   }: {
+    desk: BoundDesk
     item: Interaction
-    to: string | null
+    claim: boolean
     /** In seconds. Without it this interaction is read, and not the one that superseded it. */
     wait: number | undefined
     reply: FastifyReply
-    fence: Fence | undefined
   },
 ): Promise<Interaction> {
   // A superseded interaction may continue as another one (L6), which the desk follows.
   const mayChange = item.settlement === 'superseded' || (item.status === 'pending' && wait !== 0)
   if (wait === undefined || !mayChange)
-    return to === null
-      ? item
-      : desk.wait(item.interactionId, { sessionId: item.sessionId, claimAs: to, until: 'now', fence })
+    return claim ? desk.wait(item.interactionId, { sessionId: item.sessionId, until: 'now' }) : item
   const { credential } = reply.request
   const onRevoked = (revoked: () => void) =>
     credential?.kind === 'person'
@@ -244,12 +242,8 @@ async function readSettlement(
       : () => undefined
   const signal = new LongPoll(reply, drain, { seconds: wait, onRevoked })
   try {
-    const found = await desk.wait(item.interactionId, {
-      sessionId: item.sessionId,
-      claimAs: to,
-      until: signal,
-      fence,
-    })
+    const { sessionId, interactionId } = item
+    const found = await desk.wait(interactionId, { sessionId, claim, until: signal })
     checkNotRevoked(!signal.isRevoked && (!credential || credentials.isCurrent(credential)))
     return found
   } finally {

@@ -34,7 +34,7 @@ export function loginRoutes({
       summary: 'Makes a link that logs another browser of the same person in, once',
       responses: { 201: createdLogin, 200: createdLogin },
       errors: [409],
-      async handle({ credential, origin: { idempotencyKey }, request }) {
+      async handle({ credential, idempotencyKey, request }) {
         const code = credentials.logins.newCode(secretSeed(request.headers, idempotencyKey))
         const addCode = async () => credentials.logins.addCode(code, credential.by)
         const result = await idempotent(store, idempotencyKey, {}, addCode)
@@ -106,8 +106,8 @@ export function loginRoutes({
       body: z.object({ all: z.boolean().optional(), person: z.string().optional() }).optional(),
       responses: { 200: ok },
       errors: [404],
-      async handle({ body: { all = false, person } = {}, credential, origin, request }) {
-        if (all) await credentials.logins.logOutEverywhere(person ?? credential.by.id, origin)
+      async handle({ body: { all = false, person } = {}, credential, host: { desk }, request }) {
+        if (all) await credentials.logins.logOutEverywhere(person ?? credential.by.id, desk.caller)
         else if (person !== undefined || credential.via !== 'web') {
           throw new AskbackError(
             'invalid_request',

@@ -1,20 +1,21 @@
 import { approveBody, denyBody, messageBody, routedMessage, submitAnswersBody } from '@askback/protocol'
 import type { ToolCallAnswer } from '@askback/core'
-import { type GatewayContext, route, type RouteCall, type ApiRoute } from '../route.js'
+import { route, type RouteCall, type ApiRoute } from '../route.js'
 import { okResponse, ok, sessionParams } from './schemas.js'
 
 /** Messages of a person to the agent, and answers to the interaction of a tool call. */
-export function messageRoutes({ host }: GatewayContext): ApiRoute[] {
+export function messageRoutes(): ApiRoute[] {
   type ToolCallAnswerCall = RouteCall<
     'person',
     { id: string },
     unknown,
     { toolCallId: string; digest?: string | undefined; interactionId?: string | undefined }
   >
-  const answer = async ({ params, body, origin }: ToolCallAnswerCall, toolCallAnswer: ToolCallAnswer) => {
+  const answer = async (call: ToolCallAnswerCall, toolCallAnswer: ToolCallAnswer) => {
+    const { params, body, host, idempotencyKey } = call
     const { toolCallId, digest, interactionId } = body
     await host.desk.answerToolCall({
-      ...origin,
+      idempotencyKey,
       ...toolCallAnswer,
       sessionId: params.id,
       toolCallId,
@@ -34,8 +35,8 @@ export function messageRoutes({ host }: GatewayContext): ApiRoute[] {
       body: messageBody,
       responses: { 202: routedMessage },
       errors: [404, 409],
-      async handle({ params, body, credential, origin }) {
-        const routed = await host.message({ ...body, ...origin, by: credential.by, sessionId: params.id })
+      async handle({ params, body, host, idempotencyKey }) {
+        const routed = await host.message({ ...body, idempotencyKey, sessionId: params.id })
         return { status: 202, body: routed }
       },
     }),

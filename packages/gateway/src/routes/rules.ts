@@ -34,8 +34,8 @@ export function ruleRoutes({ host: { desk } }: GatewayContext): ApiRoute[] {
       params: z.object({ id: z.string() }),
       responses: { 200: ok },
       errors: [404, 409],
-      async handle({ params, origin }) {
-        await desk.deleteRule(params.id, origin)
+      async handle({ params, host, idempotencyKey }) {
+        await host.desk.deleteRule(params.id, { idempotencyKey })
         return okResponse
       },
     }),

@@ -48,13 +48,10 @@ export function sessionRoutes({ host }: GatewayContext): ApiRoute[] {
       body: createSessionBody,
       responses: { 201: z.object({ session }), 200: z.object({ session }) },
       errors: [409],
-      async handle({ body, credential, origin }) {
+      async handle({ body, credential, host: bound, idempotencyKey }) {
         if (credential.kind === 'agent') checkOutsideSession(body)
-        const { session: made, created } = await host.createSession({
-          ...body,
-          ...origin,
-          source: 'http',
-        })
+        const input = { ...body, idempotencyKey, source: 'http' }
+        const { session: made, created } = await bound.createSession(input)
         return { status: created ? 201 : 200, body: { session: made } }
       },
     }),
@@ -99,16 +96,16 @@ export function sessionRoutes({ host }: GatewayContext): ApiRoute[] {
       params: sessionParams,
       responses: { 202: ok },
       errors: [404, 409],
-      async handle({ params, origin }) {
-        await host.deleteSession(params.id, origin)
+      async handle({ params, host: bound, idempotencyKey }) {
+        await bound.deleteSession(params.id, { idempotencyKey })
         return acceptedResponse
       },
     }),
-    ...controlRoutes(host),
+    ...controlRoutes(),
   ]
 }
 
-function controlRoutes(host: GatewayContext['host']): ApiRoute[] {
+function controlRoutes(): ApiRoute[] {
   return [
     route({
       name: 'interrupt',
@@ -119,8 +116,8 @@ function controlRoutes(host: GatewayContext['host']): ApiRoute[] {
       params: sessionParams,
       responses: { 202: ok },
       errors: [404, 409],
-      async handle({ params, origin }) {
-        await host.interrupt(params.id, origin)
+      async handle({ params, host, idempotencyKey }) {
+        await host.interrupt(params.id, { idempotencyKey })
         return acceptedResponse
       },
     }),
@@ -133,8 +130,8 @@ function controlRoutes(host: GatewayContext['host']): ApiRoute[] {
       params: sessionParams,
       responses: { 202: ok },
       errors: [404, 409],
-      async handle({ params, origin }) {
-        await host.clear(params.id, origin)
+      async handle({ params, host, idempotencyKey }) {
+        await host.clear(params.id, { idempotencyKey })
         return acceptedResponse
       },
     }),
@@ -148,8 +145,8 @@ function controlRoutes(host: GatewayContext['host']): ApiRoute[] {
       body: permissionModeBody,
       responses: { 202: ok },
       errors: [404, 409],
-      async handle({ params, body, origin }) {
-        await host.setPermissionMode(params.id, body.mode, origin)
+      async handle({ params, body, host, idempotencyKey }) {
+        await host.setPermissionMode(params.id, body.mode, { idempotencyKey })
         return acceptedResponse
       },
     }),
@@ -183,11 +180,11 @@ export function adoptRoutes({ host }: GatewayContext): ApiRoute[] {
       lines: true,
       responses: { 201: adopted, 200: adopted },
       errors: [404],
-      async handle({ body, origin }) {
+      async handle({ body, host: { desk } }) {
         const agents = await host.agents()
         if (!agents.some(({ id }) => id === body.agent))
           throw new AskbackError('invalid_request', `There is no agent ${JSON.stringify(body.agent)} here.`)
-        const adoption = await host.desk.adopt(body, origin.by ?? { id: 'someone' })
+        const adoption = await desk.adopt(body)
         return { status: adoption.created ? 201 : 200, body: adoption }
       },
     }),

@@ -29,12 +29,11 @@ export function tokenRoutes({ credentials, store }: GatewayContext): ApiRoute[] 
       body: z.object({ person: z.string().max(400) }),
       responses: { 201: createdToken, 200: createdToken },
       errors: [409],
-      async handle({ body, origin, request }) {
-        const { idempotencyKey } = origin
+      async handle({ body, host: { desk }, idempotencyKey, request }) {
         const person = personName(body.person)
         const token = credentials.createToken(secretSeed(request.headers, idempotencyKey))
         const result = await idempotent(store, idempotencyKey, { person }, async () => {
-          await credentials.addToken(person, token, origin)
+          await credentials.addToken(person, token, desk.caller)
         })
         return { status: result === 'repeated' ? 200 : 201, body: { person, token } }
       },
@@ -48,8 +47,9 @@ export function tokenRoutes({ credentials, store }: GatewayContext): ApiRoute[] 
       params: z.object({ name: z.string() }),
       responses: { 200: ok },
       errors: [404, 409],
-      async handle({ params, origin }) {
-        await idempotent(store, origin.idempotencyKey, params, () => credentials.revoke(params.name, origin))
+      async handle({ params, host: { desk }, idempotencyKey }) {
+        const revoke = () => credentials.revoke(params.name, desk.caller)
+        await idempotent(store, idempotencyKey, params, revoke)
         return okResponse
       },
     }),

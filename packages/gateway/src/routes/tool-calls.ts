@@ -1,8 +1,7 @@
 import { toolCallBody, toolResultBody } from '@askback/protocol'
 import { z } from 'zod'
-import { fenceOf } from '../http/access.js'
 import { readSource } from '../http/authenticate.js'
-import { type GatewayContext, route, type ApiRoute } from '../route.js'
+import { route, type ApiRoute } from '../route.js'
 import { okResponse, ok, sessionParams } from './schemas.js'
 
 const toolCall = z.looseObject({
@@ -14,8 +13,7 @@ const toolCall = z.looseObject({
 })
 
 /** Reports of outside agents about their own tool calls. */
-export function toolCallRoutes(context: GatewayContext): ApiRoute[] {
-  const { desk } = context.host
+export function toolCallRoutes(): ApiRoute[] {
   return [
     route({
       name: 'reportToolCall',
@@ -27,13 +25,12 @@ export function toolCallRoutes(context: GatewayContext): ApiRoute[] {
       body: toolCallBody,
       responses: { 201: z.object({ toolCall }), 200: z.object({ toolCall }) },
       errors: [404, 409],
-      async handle({ params, body, request, credential, origin: { idempotencyKey } }) {
-        const { toolCall: call, created } = await desk.reportToolCall({
+      async handle({ params, body, request, host, idempotencyKey }) {
+        const { toolCall: call, created } = await host.desk.reportToolCall({
           ...body,
           sessionId: params.id,
           source: readSource(request.headers),
-          fence: fenceOf(context, credential),
-          ...(idempotencyKey !== undefined && { idempotencyKey }),
+          idempotencyKey,
         })
         return { status: created ? 201 : 200, body: { toolCall: call } }
       },
@@ -48,18 +45,9 @@ export function toolCallRoutes(context: GatewayContext): ApiRoute[] {
       body: toolResultBody,
       responses: { 200: ok },
       errors: [404, 409],
-      async handle({
-        params: { id, toolCallId },
-        body: { output, isError = false },
-        credential,
-        origin: { idempotencyKey },
-      }) {
-        await desk.report({
-          sessionId: id,
-          events: [{ type: 'tool_result', toolCallId, output, isError }],
-          fence: fenceOf(context, credential),
-          ...(idempotencyKey !== undefined && { idempotencyKey }),
-        })
+      async handle({ params: { id, toolCallId }, body: { output, isError = false }, host, idempotencyKey }) {
+        const result = { type: 'tool_result', toolCallId, output, isError } as const
+        await host.desk.report({ sessionId: id, events: [result], idempotencyKey })
         return okResponse
       },
     }),

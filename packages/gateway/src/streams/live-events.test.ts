@@ -61,7 +61,7 @@ describe('an unfinished block', () => {
 async function running(): Promise<{ server: StreamServer; id: string; seq: number; agent: AgentContext }> {
   const server = await streamServer()
   const { session } = await server.host.createSession({ agent: 'puppet' })
-  await server.host.message({ sessionId: session.id, text: 'Go', by: { id: 'me' } })
+  await server.host.as({ by: { id: 'me' } }).message({ sessionId: session.id, text: 'Go' })
   await expect.poll(() => server.agents.has(session.id)).toBe(true)
   const { seq } = await server.host.desk.snapshot(session.id)
   return { server, id: session.id, seq, agent: server.agents.get(session.id)! }

@@ -1,5 +1,12 @@
-import { jumpAwareClock, type Clock, type Host, type Store } from '@askback/core'
-import { AskbackError, MAX_JSON_DEPTH, type Actor, type Via, sessionEvent } from '@askback/protocol'
+import {
+  jumpAwareClock,
+  type BoundDesk,
+  type Clock,
+  type Host,
+  type PersonCaller,
+  type Store,
+} from '@askback/core'
+import { AskbackError, MAX_JSON_DEPTH, sessionEvent } from '@askback/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
@@ -122,13 +129,13 @@ function wantsJson({ headers: { accept = '' } }: FastifyRequest): boolean {
 }
 
 /** The caller of a stream, after authentication. */
-export interface Caller {
+export interface StreamCaller {
   /** The id of the credential, which scopes idempotency keys. */
   readonly credential: string
   /** Identifies the token or login: its streams are disconnected when it is revoked. */
   readonly key: string
-  /** Set for people: only they may settle, and see all sessions at once. */
-  readonly person: { by: Actor; via: Via } | null
+  /** The desk of a person; `null` for agents. Only people may settle, and see all sessions at once. */
+  readonly person: BoundDesk<PersonCaller> | null
   mayRead(sessionId: string): boolean | Promise<boolean>
   /** Called before the caller changes anything: rejects with `unauthorized` if the credential was revoked meanwhile. */
   checkNotRevoked(): Promise<void>
@@ -136,8 +143,8 @@ export interface Caller {
 
 /** A page with a cookie is a caller only after it has sent its proof: `confirm` throws `unauthorized` for a wrong one. */
 export type SocketCaller =
-  | { readonly caller: Caller }
-  | { readonly key: string; readonly confirm: (proof: string) => Caller }
+  | { readonly caller: StreamCaller }
+  | { readonly key: string; readonly confirm: (proof: string) => StreamCaller }
 
 export interface StreamConfig {
   heartbeatMs: number
@@ -172,7 +179,7 @@ export interface StreamOptions {
   host: Host
   store: Store
   /** Checks Host, Origin and credential of a request. Rejects with the error for the response. */
-  authorize: (request: IncomingMessage) => Promise<Caller>
+  authorize: (request: IncomingMessage) => Promise<StreamCaller>
   /** The same for a WebSocket, whose proof is in its first message. */
   authorizeSocket: (request: IncomingMessage) => Promise<SocketCaller>
   config?: Partial<StreamConfig>

@@ -69,7 +69,7 @@ function gateway(base: Store, prefix: string, changes: Partial<Store> = {}, ring
 
 const logOf = (base: Store) => base.read({ sessionId: 's', limit: 100 })
 const say = (desk: Desk, text: string, idempotencyKey?: string) =>
-  desk.message({ sessionId: 's', text, route: 'agent', ...ada, idempotencyKey })
+  desk.as(ada).message({ sessionId: 's', text, route: 'agent', idempotencyKey })
 const sent = ({ socket }: { socket: FakeSocket }) => socket.written.split(' ').filter(Boolean)
 const wire = (events: { seq: number; id: string }[]) => events.map(({ seq, id }) => `${seq}:${id}`)
 
@@ -118,7 +118,8 @@ describe('a stream on a store that other gateways write to', () => {
     const reader = await here.read('s', 1)
     await say(there.desk, 'from there')
     const refused = here.desk
-      .respond({ ...ada, sessionId: 's', interactionId: 'nope', answer: {} })
+      .as(ada)
+      .respond({ sessionId: 's', interactionId: 'nope', answer: {} })
       .catch((error: unknown) => error)
     await Promise.all([say(here.desk, 'from here'), refused])
     await tick()
@@ -134,7 +135,7 @@ describe('a stream on a store that other gateways write to', () => {
     }))
     const reader = await here.read('s', 1)
     isAway = true
-    const refused = here.desk.respond({ ...ada, sessionId: 's', interactionId: 'nope', answer: {} })
+    const refused = here.desk.as(ada).respond({ sessionId: 's', interactionId: 'nope', answer: {} })
     await Promise.allSettled([refused, say(here.desk, 'from here')])
     await tick()
     expect(reader.finished).toBe(false)

@@ -58,7 +58,7 @@ describe('a reader that does not read', () => {
 })
 
 async function sayLarge({ host }: StreamServer, sessionId: string): Promise<void> {
-  await host.desk.message({ sessionId, text: LARGE, by: { id: 'me' } })
+  await host.desk.as({ by: { id: 'me' } }).message({ sessionId, text: LARGE })
   // A store in memory never yields to the event loop, which sockets need.
   await new Promise((resolve) => setImmediate(resolve))
 }

@@ -6,7 +6,7 @@ import { parseCursor } from './event-page.js'
 import { type Feeds, isInLog } from './feed.js'
 import type { OpenStreams, OpenStream, EventReader } from './open-streams.js'
 import type { Encoding } from './pages.js'
-import type { Caller } from './register.js'
+import type { StreamCaller } from './register.js'
 
 export interface SessionEventsOptions {
   feeds: Feeds
@@ -18,7 +18,7 @@ export interface SessionEventsOptions {
 export async function streamSession(
   request: FastifyRequest,
   reply: FastifyReply,
-  target: { sessionId: string; query: Record<string, unknown>; caller: Caller },
+  target: { sessionId: string; query: Record<string, unknown>; caller: StreamCaller },
   { feeds, streams, random }: SessionEventsOptions,
 ): Promise<void> {
   const { sessionId, query, caller } = target

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { sendFailure } from '../register-routes.js'
 import { ManualClock } from './manual-clock.test.helper.js'
-import { type Caller, type StreamConfig, registerStreams, type GatewayStreams } from './register.js'
+import { type StreamCaller, type StreamConfig, registerStreams, type GatewayStreams } from './register.js'
 
 export interface StreamServer {
   app: FastifyInstance
@@ -35,6 +35,7 @@ export async function streamServer(
   const clock = new ManualClock()
   const app = Fastify()
   app.setErrorHandler((error, request, reply) => sendFailure(request, reply, error))
+  const authorize = authorizeBy(host)
   const authorizeSocket = async (request: IncomingMessage) => ({ caller: await authorize(request) })
   const ports = { host, store, config, clock, authorize, authorizeSocket, onError }
   const streams = registerStreams(app, { ...ports, random: () => 0.5 })
@@ -58,7 +59,7 @@ export async function sessionWith({ host }: StreamServer, messages: number, id?:
 
 export async function say(host: Host, sessionId: string, messages: number): Promise<void> {
   for (let said = 0; said < messages; said++)
-    await host.desk.message({ sessionId, text: `message ${said}`, by: me })
+    await host.desk.as({ by: me }).message({ sessionId, text: `message ${said}` })
 }
 
 /** Opens a question in the session. */
@@ -72,25 +73,22 @@ export async function openQuestion({ host }: StreamServer, sessionId: string): P
   return interaction.interactionId
 }
 
-async function authorize({ headers }: IncomingMessage): Promise<Caller> {
-  const caller = headers['x-caller']
-  if (headers.origin === 'http://evil.example')
-    throw new AskbackError('forbidden', 'A page of another site may not call this.')
-  if (caller === 'nobody') throw new AskbackError('unauthorized', 'Who are you?')
-  if (typeof caller !== 'string')
+function authorizeBy({ desk }: Host) {
+  const person = desk.as({ by: me, via: 'http' })
+  return async ({ headers }: IncomingMessage): Promise<StreamCaller> => {
+    const caller = headers['x-caller']
+    if (headers.origin === 'http://evil.example')
+      throw new AskbackError('forbidden', 'A page of another site may not call this.')
+    if (caller === 'nobody') throw new AskbackError('unauthorized', 'Who are you?')
+    if (typeof caller !== 'string')
+      return { credential: 'me', key: 'me', person, mayRead: () => true, checkNotRevoked }
     return {
-      credential: 'me',
-      key: 'me',
-      person: { by: me, via: 'http' },
-      mayRead: () => true,
+      credential: caller,
+      key: caller,
+      person: null,
+      mayRead: (sessionId) => caller === `agent of ${sessionId}`,
       checkNotRevoked,
     }
-  return {
-    credential: caller,
-    key: caller,
-    person: null,
-    mayRead: (sessionId) => caller === `agent of ${sessionId}`,
-    checkNotRevoked,
   }
 }
 

@@ -7,7 +7,7 @@ import { bodyOf, toAskbackError } from '../http/responses.js'
 import type { AllEvents } from './all-events.js'
 import { type Feeds, type Feed, isInLog } from './feed.js'
 import { type OpenStream, type OpenStreams, writeOrDisconnect, type EventReader } from './open-streams.js'
-import type { Caller } from './register.js'
+import type { StreamCaller } from './register.js'
 import {
   ALL_SESSIONS,
   jsonFrame,
@@ -38,7 +38,7 @@ export class WsConnection implements OpenStream {
   readonly key: string
   readonly #ws: WebSocket
   readonly #socket: Socket
-  readonly #caller: Caller
+  readonly #caller: StreamCaller
   readonly #options: WsConnectionOptions
   readonly #subscriptions = new Map<string, Subscription>()
   readonly #allEventsReader: { socket: Socket }
@@ -46,7 +46,7 @@ export class WsConnection implements OpenStream {
   #isAlive = true
   #isDraining = false
 
-  constructor(peer: { ws: WebSocket; socket: Socket; caller: Caller }, options: WsConnectionOptions) {
+  constructor(peer: { ws: WebSocket; socket: Socket; caller: StreamCaller }, options: WsConnectionOptions) {
     this.#ws = peer.ws
     this.#socket = peer.socket
     this.#allEventsReader = { socket: peer.socket }
@@ -159,11 +159,10 @@ export class WsConnection implements OpenStream {
     await this.#caller.checkNotRevoked()
     // The same key as over HTTP, where a client repeats an answer whose response was lost.
     const key = idempotencyKey(op.idempotencyKey, 'respond', credential)
-    const { interaction, events } = await this.#options.host.desk.respond({
+    const { interaction, events } = await person.respond({
       sessionId,
       interactionId,
       answer,
-      ...person,
       ...(digest !== undefined && { digest }),
       ...(toolCallId !== undefined && { toolCallId }),
       ...(key !== undefined && { idempotencyKey: key }),

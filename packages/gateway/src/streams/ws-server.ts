@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
 import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 import { bodyOf, retryAfterOf, SECURITY_HEADERS, toAskbackError } from '../http/responses.js'
 import type { OpenStream, OpenStreams } from './open-streams.js'
-import type { Caller, SocketCaller } from './register.js'
+import type { StreamCaller, SocketCaller } from './register.js'
 import { SERVICE_RESTART, WsConnection, type WsConnectionOptions } from './ws-connection.js'
 import { parseOp } from './ws-messages.js'
 
@@ -38,7 +38,7 @@ export function serveWebSockets(server: Server, options: WsServerOptions): { rea
     if (upgrades.clients.size >= sockets)
       throw new AskbackError('rate_limited', `There are ${sockets} sockets open, which is the limit.`)
     upgrades.handleUpgrade(request, socket, head, (ws) => {
-      const open = (caller: Caller) => streams.add(new WsConnection({ ws, socket, caller }, options))
+      const open = (caller: StreamCaller) => streams.add(new WsConnection({ ws, socket, caller }, options))
       if ('caller' in found) open(found.caller)
       else streams.add(new WsHello(ws, { ...options, ...found, open }))
     })
@@ -93,9 +93,9 @@ const UNAUTHORIZED = 4401
 export interface WsHelloOptions {
   key: string
   /** Throws if the proof does not belong to the cookie. */
-  confirm: (proof: string) => Caller
+  confirm: (proof: string) => StreamCaller
   /** Serves the socket from then on. */
-  open: (caller: Caller) => void
+  open: (caller: StreamCaller) => void
   streams: OpenStreams
   jsonDepth: number
   clock: Clock
@@ -141,7 +141,7 @@ class WsHello implements OpenStream {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a socket of ws passes a Buffer, unless its `binaryType` is changed
     const op = isBinary ? null : parseOp((data as Buffer).toString(), this.#options.jsonDepth)
     if (!op || 'error' in op || op.op !== 'hello') return this.#refuse()
-    let caller: Caller
+    let caller: StreamCaller
     try {
       caller = this.#options.confirm(op.proof ?? '')
     } catch (error) {

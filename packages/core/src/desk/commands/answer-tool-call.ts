@@ -7,10 +7,11 @@ import {
   type Interaction,
   type Json,
   type QuestionRequest,
+  type Repeatable,
 } from '@askback/protocol'
+import type { Caller } from '../../decide/caller.js'
 import { alreadySettled, isExpired } from '../../decide/settle.js'
 import { optional } from '../../optional.js'
-import type { Origin } from '../desk-options.js'
 import type { Engine } from '../engine.js'
 import { recall, sessionKey } from '../idempotency.js'
 
@@ -29,9 +30,10 @@ export type ToolCallAnswer = { digest?: string | undefined; interactionId?: stri
 /** Settles the pending interaction of a tool call. Refuses with `ambiguous` if more than one could be meant. */
 export async function answerToolCall(
   engine: Engine,
-  input: Origin & ToolCallAnswer & { sessionId: string; toolCallId: string },
+  { by, via = 'direct' }: Caller,
+  input: Repeatable & ToolCallAnswer & { sessionId: string; toolCallId: string },
 ): Promise<Interaction> {
-  const { sessionId, by, via = 'direct', idempotencyKey, ...body } = input
+  const { sessionId, idempotencyKey, ...body } = input
   const key = sessionKey(sessionId, 'answer', idempotencyKey, body)
   const recorded = () => (key ? recall(engine.options, key) : Promise.resolve(null))
   // Checked first: after a repeated answer the interaction is no longer pending and would not be found.

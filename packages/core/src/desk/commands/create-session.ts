@@ -1,11 +1,5 @@
-import {
-  AskbackError,
-  sessionOf,
-  type Actor,
-  type CreateSessionBody,
-  type Session,
-  type Via,
-} from '@askback/protocol'
+import { AskbackError, sessionOf, type CreateSessionBody, type Session } from '@askback/protocol'
+import { actedBy, type Caller } from '../../decide/caller.js'
 import { realFolder } from '../../decide/resolve-path.js'
 import { optional } from '../../optional.js'
 import type { Engine } from '../engine.js'
@@ -13,21 +7,18 @@ import { keyOf } from '../idempotency.js'
 
 export async function createSession(
   engine: Engine,
+  caller: Caller,
   body: CreateSessionBody,
   {
     id,
     source,
     idempotencyKey,
-    by,
-    via,
     maxSessions,
     ifNotExists = false,
   }: {
     id?: string
     source?: string
     idempotencyKey?: string
-    by?: Actor
-    via?: Via
     maxSessions: number
     ifNotExists?: boolean
   },
@@ -41,8 +32,8 @@ export async function createSession(
   const sessionId = checkedId(id ?? newId())
   const { agent = null, permissionMode = 'default', cwd, title, model } = body
   const realCwd = await realCwdOf(engine, cwd)
-  const rest = optional({ cwd, realCwd, title, model, source, by, via })
-  const start = { type: 'start', agent, permissionMode, ifNotExists, ...rest } as const
+  const rest = optional({ cwd, realCwd, title, model, source })
+  const start = { type: 'start', agent, permissionMode, ifNotExists, ...rest, ...actedBy(caller) } as const
   const begin = () => engine.run(sessionId, start, { key })
   const result = await (recorded ? begin() : withinSessionLimit(engine, sessionId, maxSessions, begin))
   const session = await engine.read(result.events[0]?.sessionId ?? sessionId, sessionOf)
@@ -52,13 +43,14 @@ export async function createSession(
 /** Creates the session unless it exists, or another call creates it meanwhile. */
 export async function ensureSession(
   engine: Engine,
+  caller: Caller,
   body: CreateSessionBody,
   { id, maxSessions }: { id: string; maxSessions: number },
 ): Promise<void> {
   const exists = async () => ((await engine.options.store.session(id))?.status ?? 'ended') !== 'ended'
   if (await exists()) return
   try {
-    await createSession(engine, body, { id, maxSessions, ifNotExists: true })
+    await createSession(engine, caller, body, { id, maxSessions, ifNotExists: true })
   } catch (error) {
     if (!(await exists())) throw error
   }

@@ -1,14 +1,15 @@
-import { AskbackError, type AuditAct } from '@askback/protocol'
+import { AskbackError, type AuditAct, type Repeatable } from '@askback/protocol'
+import type { Caller } from '../../decide/caller.js'
 import { ruleKey } from '../../decide/rules.js'
 import { optional } from '../../optional.js'
-import type { Origin } from '../desk-options.js'
 import type { Engine } from '../engine.js'
 import { keyOf, recall, recordOf } from '../idempotency.js'
 
 export async function deleteRule(
   { options }: Engine,
+  { by, via = 'direct' }: Caller,
   id: string,
-  { by, via = 'direct', idempotencyKey }: Origin,
+  { idempotencyKey }: Repeatable,
 ): Promise<void> {
   const { kv } = options.store
   const seen = idempotencyKey === undefined ? undefined : keyOf(`key/rule/${idempotencyKey}`, { id })

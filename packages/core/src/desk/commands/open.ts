@@ -6,22 +6,23 @@ import {
   digestOfCanonical,
   onTimeout as onTimeoutSchema,
   openInput,
-  viewInteraction,
   type Json,
   type OpenBody,
+  type OpenInput,
   type SessionEvent,
 } from '@askback/protocol'
+import { receiverOf, type Caller, type Role } from '../../decide/caller.js'
 import type { Anchoring, OpenCommand, PreparedRequest } from '../../decide/command.js'
 import { RENDEZVOUS_WAIT_MS } from '../../decide/rendezvous.js'
 import { applyAnswer } from '../../decide/settle.js'
 import { inputOfApproval } from '../../kinds/approval.js'
 import { atOnce, forSchema, parseWith, type InteractionKind } from '../../kinds/kinds.js'
 import type { Fence } from '../../store/store.js'
-import { checkTimeout, type Opened, type OpenInput, type Role } from '../desk-options.js'
+import { checkTimeout, type Opened } from '../desk-options.js'
 import type { Engine } from '../engine.js'
 import { sessionKey, type IdempotencyKey, type CommandResult } from '../idempotency.js'
 
-interface RequestLimits {
+export interface RequestLimits {
   maxBytes: number
   defaultTimeoutMs: number | null
 }
@@ -29,14 +30,15 @@ interface RequestLimits {
 /** Validates a request and opens an interaction at its tool call. */
 export async function openInteraction(
   engine: Engine,
+  caller: Caller,
   input: OpenInput,
   limits: RequestLimits,
 ): Promise<Opened> {
   const body = parseWith(openInput, input, { code: 'invalid_request', what: 'the request' })
-  const { sessionId, idempotencyKey, attach = false, role } = body
-  const { kind: kindOf, clock } = engine.options
-  const prepared = prepareRequest(body, { kind: kindOf, role, ...limits })
-  const { turnId, responseId, agentId, edit, openedBy, source, agentThread, claimAs } = body
+  const { sessionId, idempotencyKey, attach = false } = body
+  const { role, fence } = caller
+  const prepared = prepareRequest(body, { kind: engine.options.kind, role, ...limits })
+  const { turnId, responseId, agentId, edit, source, agentThread, claim = false } = body
   const command: OpenCommand = {
     type: 'open',
     prepared,
@@ -46,23 +48,23 @@ export async function openInteraction(
     responseId,
     agentId,
     edit,
-    openedBy,
+    openedBy: caller.id,
     source,
     agentThread,
-    claimAs,
+    claimAs: claim ? receiverOf(caller) : undefined,
   }
   // The fingerprint is of what was sent, so a changed default timeout does not make a repeated request a different one.
   const { kind, toolName, toolCallId, request, timeoutMs, onTimeout } = body
   const sent = { kind, toolName, toolCallId, attach, request, timeoutMs, onTimeout }
   const key = sessionKey(sessionId, 'open', idempotencyKey, sent)
   const { interaction, events, repeated } = await (command.anchoring.by === 'rendezvous'
-    ? openAtRendezvous(engine, sessionId, command, key, input.fence)
-    : engine.run(sessionId, command, { key, fence: input.fence }))
+    ? openAtRendezvous(engine, sessionId, command, key, fence)
+    : engine.run(sessionId, command, { key, fence }))
   const { interactionId } = interaction!
   const opens = events.some(
     (event) => event.type === 'interaction_request' && event.interactionId === interactionId,
   )
-  return { interaction: viewInteraction(interaction!, clock.now()), created: opens && !repeated, events }
+  return { interaction: engine.view(interaction!), created: opens && !repeated, events }
 }
 
 function anchoringOf(input: {

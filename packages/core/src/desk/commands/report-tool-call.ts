@@ -1,6 +1,6 @@
 import type { ToolCall, ToolCallBody } from '@askback/protocol'
+import type { Caller } from '../../decide/caller.js'
 import { optional } from '../../optional.js'
-import type { Fence } from '../../store/store.js'
 import type { Engine } from '../engine.js'
 import type { IdempotencyKey } from '../idempotency.js'
 
@@ -9,9 +9,9 @@ type ReportedToolCall = ToolCallBody & { sessionId: string; source?: NonNullable
 /** Records a tool call of an agent outside of the gateway. A repeated id or idempotency key writes nothing. */
 export async function reportToolCall(
   engine: Engine,
+  { fence }: Caller,
   input: ReportedToolCall,
   key: IdempotencyKey | undefined,
-  fence?: Fence,
 ): Promise<{ toolCall: ToolCall; created: boolean }> {
   const { sessionId, toolCallId = engine.options.newId(), ...call } = input
   const reported = optional({ toolCallId, ...call })

@@ -1,0 +1,302 @@
+import {
+  adoptBody,
+  answerToolCallInput,
+  AskbackError,
+  cancelInput,
+  copyJson,
+  createSessionInput,
+  messageInput,
+  permissionMode,
+  progressInput,
+  repeatable,
+  reported,
+  reportInput,
+  reportToolCallInput,
+  respondInput,
+  sessionOf,
+  type AdoptBody,
+  type CreateSessionBody,
+  type Interaction,
+  type MessageBody,
+  type MessageRoute,
+  type OpenInput,
+  type PermissionMode,
+  type Repeatable,
+  type Session,
+  type SessionEvent,
+  type ToolCall,
+  type ToolCallBody,
+} from '@askback/protocol'
+import type { Adoption } from '../adopt/adoption.js'
+import { actedBy, receiverOf, type Caller, type PersonCaller } from '../decide/caller.js'
+import type { Command, ReportedEvent } from '../decide/command.js'
+import { parseInput as parse } from '../kinds/kinds.js'
+import { optional } from '../optional.js'
+import { answerToolCall, checkKnownByCall, type ToolCallAnswer } from './commands/answer-tool-call.js'
+import { createSession, ensureSession } from './commands/create-session.js'
+import { deleteRule } from './commands/delete-rule.js'
+import { openInteraction, type RequestLimits } from './commands/open.js'
+import { reportToolCall } from './commands/report-tool-call.js'
+import type { ControlResult, Opened, WaitOptions } from './desk-options.js'
+import { DeskReader } from './desk-reader.js'
+import type { Engine } from './engine.js'
+import { checkId } from './errors.js'
+import { keyOf, sessionKey } from './idempotency.js'
+import type { Maintenance } from './maintenance.js'
+import { SessionHandle, type SessionDefaults } from './session.js'
+import { settlementOf, type Settlement } from './settlement.js'
+import type { StopSignal } from './waiters.js'
+import { pollFor, readAndClaim, waitFor } from './waiting.js'
+
+/** What all callers of a desk share. */
+export interface DeskParts {
+  engine: Engine
+  adoption: Adoption
+  maintenance: Maintenance
+  requestLimits: RequestLimits
+  maxSessions: number
+}
+
+type ControlCommand = Extract<Command, { type: 'interrupt' | 'clear' | 'set_mode' }>
+
+/**
+ * A desk as one caller uses it: `desk.as(caller)` makes one. Each command acts in the name of that caller. It is small, so make
+ * one per credential, connection or request, as it fits.
+ */
+export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
+  readonly caller: Who
+  readonly #parts: DeskParts
+  readonly #engine: Engine
+
+  /** @internal */
+  constructor(parts: DeskParts, caller: Who) {
+    super(parts.engine)
+    this.caller = caller
+    this.#parts = parts
+    this.#engine = parts.engine
+  }
+
+  /** A handle; the session is made when it is first used, unless it exists. With `null` for its defaults it is never made. */
+  session(id: string, defaults: SessionDefaults | null = {}): SessionHandle {
+    return new SessionHandle(this, id, defaults)
+  }
+
+  async createSession(
+    input: CreateSessionBody & Repeatable & { id?: string; source?: string } = {},
+  ): Promise<{ session: Session; created: boolean }> {
+    const { id, source, idempotencyKey, ...body } = parse(createSessionInput, input, 'the session')
+    const { maxSessions } = this.#parts
+    const options = { ...optional({ id, source, idempotencyKey }), maxSessions }
+    return createSession(this.#engine, this.caller, body, options)
+  }
+
+  async ensureSession(id: string, defaults: SessionDefaults): Promise<void> {
+    const { id: _, ...body } = parse(createSessionInput, { ...defaults, id }, 'the session')
+    const { maxSessions } = this.#parts
+    await ensureSession(this.#engine, this.caller, body, { id, maxSessions })
+  }
+
+  /** Goes on here with a session that an agent has run elsewhere. A second time nothing is written. */
+  async adopt(
+    this: BoundDesk<PersonCaller>,
+    body: AdoptBody,
+  ): Promise<{ session: Session; created: boolean }> {
+    const history = parse(adoptBody, copyJson(body, 'the history'), 'the history')
+    const { sessionId, created } = await this.#parts.adoption.adopt(history, personOf(this.caller))
+    return { session: await this.#engine.read(sessionId, sessionOf), created }
+  }
+
+  open(input: OpenInput): Promise<Opened> {
+    return openInteraction(this.#engine, this.caller, input, this.#parts.requestLimits)
+  }
+
+  async respond(
+    input: Repeatable & {
+      sessionId?: string
+      interactionId: string
+      answer: unknown
+      digest?: string | undefined
+      /** Of a caller that has seen the tool call, and not this very interaction. */
+      toolCallId?: string | undefined
+    },
+  ): Promise<{ interaction: Interaction; events: SessionEvent[] }> {
+    const given = parse(respondInput, input, 'the answer')
+    const answer = copyJson(given.answer, 'answer')
+    const { interactionId, digest, toolCallId, idempotencyKey } = given
+    const sessionId = given.sessionId ?? (await this.#sessionOf(interactionId))
+    const key = sessionKey(sessionId, 'respond', idempotencyKey, { interactionId, answer, digest })
+    if (toolCallId !== undefined && digest === undefined)
+      await checkKnownByCall(this.#engine, { sessionId, toolCallId, interactionId }, key)
+    const { by, via = 'direct' } = this.caller
+    const command = { type: 'respond', interactionId, answer, via, digest, by } as const
+    const ran = await this.#engine.run(sessionId, command, { key })
+    return { interaction: this.#engine.view(ran.interaction!), events: ran.events }
+  }
+
+  /** The question or approval of a tool call, by the call's id. */
+  async answerToolCall(
+    input: Repeatable & ToolCallAnswer & { sessionId: string; toolCallId: string },
+  ): Promise<Interaction> {
+    // Before the schema, which would leave out what must be refused.
+    if (input?.kind === 'question') copyJson(input.answers ?? null, 'answers')
+    const given = parse(answerToolCallInput, input, 'the answer')
+    return this.#engine.view(await answerToolCall(this.#engine, this.caller, given))
+  }
+
+  /** A question answered in part, on a surface that asks one at a time. */
+  async progress(
+    input: Repeatable & { sessionId: string; interactionId: string; answers: unknown },
+  ): Promise<Interaction> {
+    const { sessionId, interactionId, idempotencyKey, ...given } = parse(progressInput, input, 'the progress')
+    const answers = copyJson(given.answers, 'answers')
+    const key = sessionKey(sessionId, 'progress', idempotencyKey, { interactionId, answers })
+    const ran = await this.#engine.run(sessionId, { type: 'progress', interactionId, answers }, { key })
+    return this.#engine.view(ran.interaction!)
+  }
+
+  async cancel(
+    input: Repeatable & { sessionId?: string; interactionId: string; message?: string },
+  ): Promise<{ interaction: Interaction; events: SessionEvent[] }> {
+    const given = parse(cancelInput, input, 'the cancel')
+    const { interactionId, message, idempotencyKey } = given
+    const sessionId = given.sessionId ?? (await this.#sessionOf(interactionId))
+    const key = sessionKey(sessionId, 'cancel', idempotencyKey, { interactionId })
+    const { by, via } = this.caller
+    const command = { type: 'cancel', interactionId, ...optional({ by, via, message }) } as const
+    const ran = await this.#engine.run(sessionId, command, { key })
+    return { interaction: this.#engine.view(ran.interaction!), events: ran.events }
+  }
+
+  /**
+   * Waits until an interaction is settled, and claims the settlement for the caller (L10). With `until` it resolves at that time at the
+   * latest, with the interaction as it is then, which may be pending; `'now'` reads it without following a reprompt. Aborting `signal`
+   * only ends the wait: it cancels nothing.
+   *
+   * @example
+   *   const settled = await desk.wait(interactionId)
+   *   const read = await desk.wait(interactionId, { claim: false, until: AbortSignal.timeout(25_000) })
+   */
+  wait(interactionId: string, options: WaitOptions & { until: StopSignal | 'now' }): Promise<Interaction>
+  wait(interactionId: string, options?: WaitOptions): Promise<Settlement>
+  wait(
+    interactionId: string,
+    options: WaitOptions & { until?: StopSignal | 'now' } = {},
+  ): Promise<Settlement | Interaction> {
+    const { sessionId: given, claim = true, signal, until } = options
+    const { fence } = this.caller
+    const to = claim ? receiverOf(this.caller) : null
+    const wait = (sessionId: string): Promise<Settlement | Interaction> => {
+      const target = { sessionId, interactionId }
+      if (until === undefined) return waitFor(this.#engine, target, { to, signal, fence }, settlementOf)
+      const read =
+        until === 'now'
+          ? readAndClaim(this.#engine, target, { to, fence })
+          : pollFor(this.#engine, target, { to, signal: until, fence })
+      return read.then((item) => this.#engine.view(item))
+    }
+    return given === undefined ? this.#sessionOf(interactionId).then(wait) : wait(given)
+  }
+
+  async message(
+    this: BoundDesk<PersonCaller>,
+    input: Repeatable & MessageBody & { sessionId: string },
+  ): Promise<MessageRoute & { events: SessionEvent[]; repeated: boolean }> {
+    const given = parse(messageInput, input, 'the message')
+    const { sessionId, idempotencyKey, text, route = 'auto' } = given
+    const { interactionId, questionIndex } = given
+    const named = optional({ interactionId, questionIndex })
+    const key = sessionKey(sessionId, 'message', idempotencyKey, { text, route, ...named })
+    const { via = 'direct' } = this.caller
+    const command = { type: 'message', text, by: personOf(this.caller), via, route, ...named } as const
+    const ran = await this.#engine.run(sessionId, command, { key })
+    return {
+      routed: ran.routed ?? 'agent',
+      events: ran.events,
+      repeated: ran.repeated ?? false,
+      ...(ran.interaction && { interactionId: ran.interaction.interactionId }),
+    }
+  }
+
+  /** What an agent tells of its own doing; repeats change nothing. */
+  async report(input: Repeatable & { sessionId: string; events: ReportedEvent[] }): Promise<SessionEvent[]> {
+    const { sessionId, idempotencyKey, ...given } = parse(reportInput, input, 'the report')
+    const events = parse(reported, copyJson(given.events, 'events'), 'the report')
+    const key = sessionKey(sessionId, 'report', idempotencyKey, { events })
+    const { fence } = this.caller
+    return (await this.#engine.run(sessionId, { type: 'report', events }, { key, fence })).events
+  }
+
+  /** One tool call of an outside agent; it gets an id if it has none. */
+  async reportToolCall(
+    input: ToolCallBody & Repeatable & { sessionId: string; source?: ToolCall['source'] },
+  ): Promise<{ toolCall: ToolCall; created: boolean }> {
+    const { sessionId, idempotencyKey, ...given } = parse(reportToolCallInput, input, 'the tool call')
+    const { source, ...call } = { ...given, input: copyJson(given.input, 'input') }
+    const key = sessionKey(sessionId, 'tool-call', idempotencyKey, call)
+    return reportToolCall(this.#engine, this.caller, { ...optional({ ...call, source }), sessionId }, key)
+  }
+
+  async interrupt(sessionId: string, options: Repeatable = {}): Promise<ControlResult> {
+    return this.#control(sessionId, { type: 'interrupt', ...actedBy(this.caller) }, options)
+  }
+
+  async clear(sessionId: string, options: Repeatable = {}): Promise<ControlResult> {
+    return this.#control(sessionId, { type: 'clear', ...actedBy(this.caller) }, options)
+  }
+
+  async setPermissionMode(
+    sessionId: string,
+    mode: PermissionMode,
+    options: Repeatable = {},
+  ): Promise<ControlResult> {
+    parse(permissionMode, mode, 'the permission mode')
+    const command = { type: 'set_mode', mode, via: 'direct', ...actedBy(this.caller) } as const
+    return this.#control(sessionId, command, options, { mode })
+  }
+
+  /** Cancels what is pending, ends the session and erases its log. The audit keeps who allowed what. */
+  async deleteSession(sessionId: string, options: Repeatable = {}): Promise<void> {
+    checkId(sessionId, 'session')
+    const { idempotencyKey } = parse(repeatable, options, 'the options')
+    // Not a key of the session's own: that would go with it.
+    const key =
+      idempotencyKey === undefined ? undefined : keyOf(`key/delete/${sessionId}/${idempotencyKey}`, null)
+    try {
+      const command = { type: 'end', via: 'direct', ...actedBy(this.caller) } as const
+      await this.#engine.run(sessionId, command, { key })
+    } finally {
+      // Also if that failed: it may have been written, or somebody else's deletion was left half done.
+      await this.#parts.maintenance.erase(sessionId)
+    }
+  }
+
+  async deleteRule(id: string, options: Repeatable = {}): Promise<void> {
+    checkId(id, 'rule')
+    await deleteRule(this.#engine, this.caller, id, parse(repeatable, options, 'the options'))
+  }
+
+  async #control(
+    sessionId: string,
+    command: ControlCommand,
+    options: Repeatable,
+    body: object = {},
+  ): Promise<ControlResult> {
+    const { idempotencyKey } = parse(repeatable, options, 'the options')
+    const key = sessionKey(sessionId, command.type, idempotencyKey, body)
+    const { repeated = false, turnId } = await this.#engine.run(sessionId, command, { key })
+    return { repeated, ...(turnId !== undefined && { turnId }) }
+  }
+
+  async #sessionOf(interactionId: string): Promise<string> {
+    checkId(interactionId, 'interaction')
+    const item = await this.#engine.options.store.interaction(interactionId)
+    if (item) return item.sessionId
+    throw new AskbackError('not_found', `There is no interaction ${interactionId}.`)
+  }
+}
+
+/** For callers without types, whose desk may be bound to nobody. */
+function personOf({ by }: Caller) {
+  if (by) return by
+  throw new AskbackError('invalid_request', 'This needs a person: use desk.as({ by: { id } }).')
+}

@@ -1,0 +1,149 @@
+import {
+  AskbackError,
+  eventsInput,
+  pageInput,
+  sessionOf,
+  stateToJson,
+  viewInteraction,
+  type AuditRow,
+  type Interaction,
+  type SessionEvent,
+  type SessionState,
+} from '@askback/protocol'
+import type { EditScope } from '../decide/edit-target.js'
+import { RULES_PREFIX, type ApprovalRule } from '../decide/rules.js'
+import { parseInput as parse } from '../kinds/kinds.js'
+import { optional } from '../optional.js'
+import type { Page, SessionRow } from '../store/store.js'
+import type { AllSessionsListener } from './all-sessions.js'
+import type { Follower, Head } from './committed.js'
+import { checkFollower, checkListener, type ReadOptions, type SessionSnapshot } from './desk-options.js'
+import type { Engine } from './engine.js'
+import { checkId } from './errors.js'
+import { pendingPage, pendingTotals, type InboxPage, type PendingPage } from './inbox.js'
+import type { GoneListener, Listener } from './listeners.js'
+
+/** What can be read of a desk. Reads are the same for all callers. */
+export class DeskReader {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  /** For adapters, which classify the edits of their agents by the same rule. The agent runs in `cwd`. */
+  async editScope(sessionId: string, cwd: string | null): Promise<EditScope> {
+    const { protectedPaths } = this.#engine.options.edits
+    // An agent may be run in another folder than the session names.
+    return this.#engine.read(sessionId, (state) => ({
+      cwd,
+      protectedPaths,
+      ...(state.cwd === cwd && { realCwd: state.realCwd }),
+    }))
+  }
+
+  async snapshot(sessionId: string, options: ReadOptions = {}): Promise<SessionSnapshot> {
+    const view = (state: SessionState) => {
+      const now = this.#engine.options.clock.now()
+      const json = stateToJson(state)
+      const pending = json.pending.map((item) => viewInteraction(item, now))
+      const { seq, logId } = state
+      return { session: sessionOf(state), state: { ...json, pending }, seq, now, logId }
+    }
+    return this.#engine.read(sessionId, view, options)
+  }
+
+  /** Fresh unless said otherwise: an agent acts on it. */
+  async interaction(
+    sessionId: string,
+    interactionId: string,
+    options: ReadOptions = { fresh: true },
+  ): Promise<Interaction> {
+    checkId(interactionId, 'interaction')
+    const item =
+      (await this.#engine.read(sessionId, (state) => state.interactions.get(interactionId), options)) ??
+      (await this.#engine.options.store.interaction(interactionId))
+    if (item?.sessionId === sessionId) return this.#engine.view(item)
+    throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)
+  }
+
+  async pending(filter: { sessionId?: string; after?: string; limit?: number } = {}): Promise<PendingPage> {
+    return pendingPage(this.#engine.options.store, filter, (item) => this.#engine.view(item))
+  }
+
+  /** A page of what is pending in all sessions, with the counts of all pages. */
+  async inbox(query: { after?: string; limit?: number } = {}): Promise<InboxPage> {
+    return { ...(await this.pending(query)), ...(await pendingTotals(this.#engine.options.store)) }
+  }
+
+  async sessions(query: { after?: string; limit?: number } = {}): Promise<Page<SessionRow>> {
+    const page = optional(parse(pageInput, query, 'the query'))
+    return this.#engine.options.store.sessions({ limit: 100, ...page })
+  }
+
+  async audit(query: { after?: string; limit?: number } = {}): Promise<Page<AuditRow>> {
+    const page = optional(parse(pageInput, query, 'the query'))
+    return this.#engine.options.store.audit({ limit: 1000, ...page })
+  }
+
+  async rules(): Promise<ApprovalRule[]> {
+    const entries = await this.#engine.options.store.kv.list(RULES_PREFIX)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `ruleWrite` writes these entries
+    return entries.map(({ value }) => value as unknown as ApprovalRule)
+  }
+
+  /** A part of the log: what follows `after`, or what comes before `before`, ascending. */
+  async events(
+    sessionId: string,
+    query: { after?: number; before?: number; limit: number },
+  ): Promise<SessionEvent[]> {
+    const part = optional(parse(eventsInput, query, 'the query'))
+    // What is told must be durable, and of a session that is there.
+    await this.#engine.read(sessionId, (state) => state.seq)
+    return this.#engine.options.store.read({ sessionId, ...part })
+  }
+
+  /** Which agent a session is for, `null` for outside agents: who may use it depends on that. */
+  agentOf(sessionId: string): Promise<string | null> {
+    return this.#engine.read(sessionId, (state) => state.agent)
+  }
+
+  /**
+   * Calls `listener` with what became durable, in the order of each session's log, and `gone` when the log of a session is
+   * erased. On a store that other processes write to, that is for the sessions that this desk has in memory or follows.
+   */
+  on(listener: Listener, gone?: GoneListener): () => void {
+    checkListener(listener, gone)
+    return this.#engine.on(listener, gone)
+  }
+
+  /**
+   * Tells `follower` every durable event of one session after the returned head, without gaps, until it is stopped. Fails
+   * with `not_found` where there is no such session.
+   *
+   * @example
+   *   const { head, stop } = await desk.follow('deploy', {
+   *     advanced: ({ events }) => show(events), // from `seq` `head.seq + 1` on
+   *     gone: () => clear(), // deleted: nothing follows
+   *   })
+   */
+  async follow(sessionId: string, follower: Follower): Promise<{ head: Head; stop: () => void }> {
+    checkFollower(follower)
+    return this.#engine.follow(sessionId, follower)
+  }
+
+  /**
+   * Tells `listener` what becomes durable in all sessions from now on, also of those that other processes write: each call
+   * has events of one session. `gone` is called when the log of a session is erased: on a shared store that can happen before
+   * its last events were read. What follows is of another log under the same id.
+   */
+  async followAll(listener: AllSessionsListener, gone?: GoneListener): Promise<() => void> {
+    checkListener(listener, gone)
+    return this.#engine.allSessions.follow(listener, gone)
+  }
+
+  /** Reads what other processes have appended to this session; followers and listeners are told before it resolves. */
+  refresh(sessionId: string): Promise<void> {
+    return this.#engine.refresh(sessionId)
+  }
+}
