@@ -8,6 +8,8 @@ export interface CheckpointOptions {
   everyMs: number
   /** With how many pages in the journal a checkpoint starts earlier. */
   maxFrames: number
+  /** Called before each checkpoint that the timer or a long journal started. */
+  prepare?: () => Promise<void>
 }
 
 export interface Checkpoints {
@@ -38,7 +40,7 @@ const COMMITS_PER_LENGTH_CHECK = 8
 export function startCheckpoints(
   db: OpenDatabase,
   group: () => GroupCommit,
-  { everyMs, maxFrames }: CheckpointOptions,
+  { everyMs, maxFrames, prepare }: CheckpointOptions,
 ): Checkpoints {
   const journal = openJournal(db.path)
   let timer: NodeJS.Timeout | null = null
@@ -72,7 +74,8 @@ export function startCheckpoints(
     isRequested = true
     if (timer) clearTimeout(timer)
     timer = null
-    checkpoint('PASSIVE')
+    Promise.resolve(prepare?.())
+      .then(() => checkpoint('PASSIVE'))
       .finally(() => (isRequested = false))
       .then(() => {
         isFailing = false

@@ -7,7 +7,7 @@ import { parseStored, type Connection } from './connection.js'
  * writes only its row of the log. What follows from it is written later, for many appends together, so that one statement does what
  * otherwise takes several (a request and its answer become one row, the last status of a session wins):
  *
- *   append committed -> waiting -> written: with a later transaction, before a read of these tables, after a second, or at close
+ *   append committed -> waiting -> written: with a later transaction, before a read of these tables, before a checkpoint, or at close
  *
  * `meta.derived` is the position of the last append that is in these tables. A start after a crash continues from there.
  */

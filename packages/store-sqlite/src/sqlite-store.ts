@@ -83,9 +83,6 @@ export function acceptLoss(path: string): string | null {
   }
 }
 
-/** After so many milliseconds what follows from an append is in its tables, so that a crash leaves little to do for the next start. */
-const DERIVED_MAX_AGE_MS = 1000
-
 interface CreateStoreOptions {
   commitInThread?: boolean
   checkpoint?: Partial<CheckpointOptions>
@@ -108,6 +105,8 @@ export function createStore(
   const checkpoints = startCheckpoints(db, () => group, {
     everyMs: DEFAULT_EVERY_MS,
     maxFrames: DEFAULT_MAX_FRAMES,
+    // So a crash leaves little to do for the next start.
+    prepare: () => write(() => derived.write()),
     ...checkpoint,
   })
   const copies = liveCopies(db.path, checkpoints)
@@ -119,7 +118,6 @@ export function createStore(
     onCommit() {
       derived.committed()
       checkpoints.committed()
-      if (!derived.isCurrent()) startDerivedTimer()
     },
     positionOf: transactionPosition,
     onRollback() {
@@ -163,15 +161,6 @@ export function createStore(
         return query()
       })
     })
-  }
-
-  let derivedTimer: NodeJS.Timeout | null = null
-  function startDerivedTimer(): void {
-    derivedTimer ??= setTimeout(() => {
-      derivedTimer = null
-      // Nobody waits for it. If it fails, a later transaction or the next start does it.
-      if (!closed) write(() => derived.write()).catch(() => undefined)
-    }, DERIVED_MAX_AGE_MS).unref()
   }
 
   /** A query for a session; `otherwise` is its result if the session does not exist. */
@@ -310,7 +299,6 @@ export function createStore(
       closed = true
       copies.stop()
       checkpoints.stop()
-      if (derivedTimer) clearTimeout(derivedTimer)
       await group.drained()
       completeTables()
       db.close()
