@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { serve } from '../http/gateways.js'
 import { ask, command, database, edit, plan, release } from './asking.js'
-import { goTo } from './browser.js'
+import { goTo, settle } from './browser.js'
 import { openWindow } from './window.js'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -49,8 +49,7 @@ it.each(['light', 'dark'] as const)(
       await page.getByRole('button', { name: /^(Submit|Approve once|Proceed)$/ }).waitFor()
       await look(state)
     }
-    await page.getByRole('button', { name: 'Proceed', exact: true }).click()
-    await page.locator('.ab-card[data-phase=settled]').waitFor()
+    await settle(page.locator('.ab-card'), 'Proceed')
     await look('settled')
     await goTo(page, '#/inbox')
     await expect.poll(() => page.locator('.ab-inbox-item').count()).toBeGreaterThanOrEqual(4)
@@ -62,6 +61,7 @@ it.each(['light', 'dark'] as const)(
     await page.getByRole('dialog').waitFor()
     await look('settings')
     await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Keyboard shortcuts' }).click()
     await page.getByRole('dialog').waitFor()
     await look('keyboard help')

@@ -1,7 +1,8 @@
+import type { Locator } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { serve } from '../http/gateways.js'
 import { ask, standing } from './asking.js'
-import { goTo } from './browser.js'
+import { goTo, pressUntil } from './browser.js'
 import { openWindow } from './window.js'
 
 const twoQuestions = {
@@ -25,8 +26,8 @@ it('a text in the composer answers the question that the card shows', async () =
   await goTo(page, `#/s/${item.sessionId}`)
   await page.getByRole('radio', { name: /Bob/ }).click()
   await page.getByText('A very long…').waitFor()
-  await page.getByRole('button', { name: 'Next' }).click()
-  await page.getByText('Your reply is the answer to question 2 of 2.').waitFor()
+  const second = page.getByText('Your reply is the answer to question 2 of 2.')
+  await pressUntil(page.getByRole('button', { name: 'Next' }), () => second.isVisible())
   await page.locator('form textarea').last().fill('Friday')
   await page.keyboard.press('Enter')
   await expect
@@ -58,14 +59,16 @@ it('“N” leads into the form for a new session, and an outside session has no
   const page = await openWindow(gateway)
   await goTo(page, `#/s/${item.sessionId}`)
   await page.getByRole('button', { name: 'More' }).click()
-  await page.getByRole('menuitem', { name: 'Delete session' }).waitFor()
-  expect(await page.getByRole('menuitem', { name: /Clear/ }).count()).toBe(0)
+  const menuItem = page.getByRole('menuitem', { name: 'Delete session' })
+  await menuItem.waitFor()
+  await expect.poll(() => page.getByRole('menuitem', { name: /Clear/ }).count()).toBe(0)
   await page.keyboard.press('Escape')
+  await menuItem.waitFor({ state: 'detached' })
   await page.keyboard.press('n')
   const message = page.getByLabel('Message')
   await message.waitFor()
-  expect(await message.evaluate((field) => field === document.activeElement)).toBe(true)
-  expect(await message.inputValue()).toBe('')
+  await expect.poll(() => message.evaluate((field) => field === document.activeElement)).toBe(true)
+  await expect.poll(() => message.inputValue()).toBe('')
 })
 
 it('on a phone “Submit” is as wide as the field above it', async () => {
@@ -74,7 +77,8 @@ it('on a phone “Submit” is as wide as the field above it', async () => {
   const item = await ask(gateway, { kind: 'question', request: { questions } })
   const page = await openWindow(gateway, { viewport: { width: 375, height: 740 } })
   await goTo(page, `#/s/${item.sessionId}`)
-  const field = (await page.getByLabel('Your answer').boundingBox())!
-  const submit = (await page.getByRole('button', { name: 'Submit' }).boundingBox())!
-  expect(submit.x + submit.width).toBeCloseTo(field.x + field.width, 0)
+  const rightOf = (element: Locator) => element.evaluate((box) => box.getBoundingClientRect().right)
+  const submit = page.getByRole('button', { name: 'Submit' })
+  const field = page.getByLabel('Your answer')
+  await expect.poll(async () => (await rightOf(submit)) - (await rightOf(field))).toBeCloseTo(0, 0)
 })

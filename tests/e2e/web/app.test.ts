@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { portToKeep, serve } from '../http/gateways.js'
 import { ask, database, release, standing } from './asking.js'
-import { goTo, pressUntil } from './browser.js'
+import { goTo, pressUntil, settle } from './browser.js'
 import { takeTour } from './tour.js'
 import { openWindow } from './window.js'
 
@@ -21,7 +21,7 @@ describe('the first minute', () => {
     await page.route('**/messages', () => undefined)
     await page.getByRole('button', { name: 'Take the tour' }).click()
     await page.getByLabel('Message to the agent').waitFor()
-    expect(page.url()).toMatch(/#\/s\//)
+    await expect.poll(() => page.url()).toMatch(/#\/s\//)
   })
 
   it('is told by a keyboard alone', async () => {
@@ -51,10 +51,16 @@ describe('a person with more than one window', () => {
     for (const page of [first, second]) await goTo(page, `#/s/${item.sessionId}`)
     await second.getByRole('radio', { name: /Postgres/ }).click()
     await first.getByRole('radio', { name: /SQLite/ }).click()
-    await first.getByRole('button', { name: 'Submit' }).click()
+    await settle(first.locator('.ab-card'), 'Submit')
     await second.getByText(/Selected:/).waitFor()
-    await second.getByText(/Answered by/).waitFor()
-    expect((await standing(gateway, item)).answer).toEqual({ answers: [{ selected: ['SQLite'] }] })
+    // Beside the card it is also read out.
+    await second
+      .locator('.ab-card')
+      .getByText(/Answered by/)
+      .waitFor()
+    await expect
+      .poll(async () => (await standing(gateway, item)).answer)
+      .toEqual({ answers: [{ selected: ['SQLite'] }] })
   })
 
   it('finds what was chosen but not sent after a reload', async () => {
@@ -82,12 +88,12 @@ describe('a gateway that goes away', () => {
     await page.getByLabel('Notes').fill('while it was down')
     const after = await serve({ data: before.data, port })
     await expect.poll(() => page.getByText('The gateway can’t be reached.').isVisible()).toBe(false)
-    expect(await page.getByLabel('Version').inputValue()).toBe('1.2.3')
+    await expect.poll(() => page.getByLabel('Version').inputValue()).toBe('1.2.3')
     const isSettled = async () => (await standing(after, item)).status === 'settled'
     await pressUntil(page.getByRole('button', { name: 'Submit' }), isSettled)
-    expect((await standing(after, item)).answer).toEqual({
-      values: { version: '1.2.3', notes: 'while it was down' },
-    })
+    await expect
+      .poll(async () => (await standing(after, item)).answer)
+      .toEqual({ values: { version: '1.2.3', notes: 'while it was down' } })
   })
 
   it('gets an answer that was given meanwhile, once', async () => {
@@ -115,16 +121,16 @@ describe('on a phone', () => {
     await page.getByText('Which database?').first().waitFor()
     const overflow = () =>
       page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-    expect(await overflow()).toBe(0)
+    await expect.poll(overflow).toBe(0)
     await page.getByRole('button', { name: /^Menu/ }).click()
     await page
       .getByRole('navigation')
       .getByRole('link', { name: /outside agent/i })
       .click()
     await page.getByRole('radio', { name: /SQLite/ }).click()
-    expect(await overflow()).toBe(0)
+    await expect.poll(overflow).toBe(0)
     await expect.poll(() => page.locator('header:visible').count()).toBe(1)
-    await page.getByRole('button', { name: 'Submit' }).click()
+    await settle(page.locator('.ab-card'), 'Submit')
     await expect.poll(async () => (await standing(gateway, item)).status).toBe('settled')
   })
 })
@@ -150,10 +156,10 @@ describe('what an agent sends', () => {
     const page = await openWindow(gateway)
     await goTo(page, `#/s/${sessionId}`)
     await page.locator('.ab-card').waitFor()
-    expect(await page.locator('.ab-card img, .ab-card script, .ab-card a[href^="javascript"]').count()).toBe(
-      0,
-    )
-    expect(await page.locator('.ab-hidden-character').count()).toBeGreaterThan(0)
+    await expect
+      .poll(() => page.locator('.ab-card img, .ab-card script, .ab-card a[href^="javascript"]').count())
+      .toBe(0)
+    await expect.poll(() => page.locator('.ab-hidden-character').count()).toBeGreaterThan(0)
   })
 
   it('turns nothing around, wherever it stands', async () => {
@@ -182,10 +188,10 @@ describe('what an agent sends', () => {
       await goTo(page, `#/s/${sessionId}`)
       const card = page.locator(`.ab-card[data-interaction="${item.interactionId}"]`)
       await card.waitFor()
-      expect(await hidden()).toEqual([])
+      await expect.poll(hidden).toEqual([])
       await goTo(page, '#/inbox')
       await card.waitFor()
-      expect(await hidden()).toEqual([])
+      await expect.poll(hidden).toEqual([])
       await gateway.call('DELETE', `/api/sessions/${sessionId}/interactions/${item.interactionId}`)
     }
   })
@@ -201,8 +207,8 @@ describe('what an agent sends', () => {
     const last = page.getByLabel('f29')
     await last.click()
     await page.keyboard.type('typed')
-    expect(await last.evaluate(isInView)).toBe(true)
-    expect(await page.getByRole('button', { name: 'An answer is needed' }).count()).toBe(0)
+    await expect.poll(() => last.evaluate(isInView)).toBe(true)
+    await expect.poll(() => page.getByRole('button', { name: 'An answer is needed' }).count()).toBe(0)
   })
 
   it('opens at its end however long it is', async () => {
@@ -220,7 +226,7 @@ describe('what an agent sends', () => {
     const page = await openWindow(await serve({ data }))
     await goTo(page, `#/s/${session.id}`)
     await page.getByText('The last words.').waitFor()
-    expect(await page.locator('.ab-conversation *').count()).toBeLessThan(20_000)
+    await expect.poll(() => page.locator('.ab-conversation *').count()).toBeLessThan(20_000)
   })
 
   it('can be read back to its first words, and left there in peace', async () => {
@@ -241,12 +247,11 @@ describe('what an agent sends', () => {
     const earlier = page.locator('.ab-earlier')
     await expect.poll(async () => (await up(), [await first.count(), await earlier.count()])).toEqual([1, 0])
     await up()
-    const seen = () => first.evaluate((element) => element.getBoundingClientRect().top)
+    await expect.poll(() => first.evaluate(restingTop)).toBeGreaterThan(0)
     const before = await first.evaluate(restingTop)
-    expect(before).toBeGreaterThan(0)
     await ask(gateway, database, session.id)
     await page.getByRole('button', { name: 'An answer is needed' }).waitFor()
-    expect(await seen()).toBe(before)
+    await expect.poll(() => first.evaluate(restingTop)).toBe(before)
     await page.getByRole('button', { name: 'An answer is needed' }).click()
     await expect.poll(() => page.locator('.ab-card').evaluate(isInView)).toBe(true)
   })

@@ -106,7 +106,7 @@ describe('a window that nobody looks at', () => {
     await ask(gateway, database)
     // The same effects would have told of it.
     await expect.poll(() => page.title()).toBe('(1) Askback')
-    expect(await notifications(page)).toEqual([])
+    await expect.poll(() => notifications(page)).toEqual([])
   })
 
   it('tells through a service worker where a page may not, as on most phones', async () => {
@@ -146,7 +146,7 @@ describe('a window that nobody looks at', () => {
         return (await worker?.getNotifications())?.map(({ title }) => title) ?? []
       })
     await expect.poll(told).toBe(1)
-    expect(await shown()).toEqual([asks.title])
+    await expect.poll(shown).toEqual([asks.title])
 
     const workers = () => page.context().serviceWorkers()
     await expect.poll(() => workers().length).toBe(1)
@@ -162,7 +162,7 @@ describe('a window that nobody looks at', () => {
 
     const second = await ask(gateway, database)
     await expect.poll(told).toBe(2)
-    expect(await shown()).toEqual([asks.title])
+    await expect.poll(shown).toEqual([asks.title])
     await gateway.call('DELETE', `/api/sessions/${second.sessionId}/interactions/${second.interactionId}`)
     await expect.poll(shown).toEqual([])
   })

@@ -21,8 +21,14 @@ const FLAGS = [
 /** More than the pause that a card wants after a press that did not count. */
 const BETWEEN_PRESSES_MS = 400
 
+/** For one press, of several: the control may go before it is pressed, as when an earlier press was counted late. */
+const PRESS_MS = 5000
+
 /** As long as `expect.poll` has. */
 const PATIENCE_MS = 45_000
+
+/** `ASKBACK_SLOW_BROWSER=6` gives pages a sixth of the processor: what depends on luck fails then. */
+const SLOWDOWN = Number(process.env['ASKBACK_SLOW_BROWSER'] ?? 1)
 
 const browser: Browser = await chromium.launch({
   executablePath: '/usr/bin/chromium',
@@ -44,6 +50,7 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<Page
   context.setDefaultTimeout(PATIENCE_MS)
   const errors: string[] = []
   pages.push({ context, errors })
+  if (SLOWDOWN > 1) context.on('page', (page) => void slowDown(page))
   const page = await context.newPage()
   page.on('pageerror', (error) => errors.push(error.message))
   page.on('console', (message) => {
@@ -52,6 +59,11 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<Page
   })
   page.on('dialog', (dialog) => errors.push(`a dialog: ${dialog.message()}`))
   return page
+}
+
+async function slowDown(page: Page): Promise<void> {
+  const devTools = await page.context().newCDPSession(page)
+  await devTools.send('Emulation.setCPUThrottlingRate', { rate: SLOWDOWN })
 }
 
 /**
@@ -63,12 +75,26 @@ export async function pressUntil(control: Locator, isDone: () => Promise<boolean
     .poll(
       async () => {
         if (await isDone()) return true
-        if ((await control.isVisible()) && (await control.isEnabled())) await control.click()
+        if ((await control.isVisible()) && (await control.isEnabled()))
+          await control.click({ timeout: PRESS_MS })
         return isDone()
       },
       { interval: BETWEEN_PRESSES_MS },
     )
     .toBe(true)
+}
+
+/** Presses a control of a card until the card says that it is settled. */
+export async function settle(card: Locator, name: string): Promise<void> {
+  const control = card.getByRole('button', { name, exact: true })
+  await pressUntil(control, async () => (await card.getAttribute('data-phase')) === 'settled')
+}
+
+/** A text that the test goes on with. Waits until there is one. */
+export async function textOf(element: Locator): Promise<string> {
+  let text = ''
+  await expect.poll(async () => (text = (await element.textContent()) ?? '')).not.toBe('')
+  return text
 }
 
 /** Until the app, if it runs already, shows that page and nothing of the last. */

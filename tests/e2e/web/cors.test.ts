@@ -41,7 +41,7 @@ it('a page of an origin that --allow-origin names calls the API with a token, an
       { gatewayUrl: url, authorization: `Bearer ${token}` },
     )
   await page.goto(allowed.url)
-  expect(await call()).toEqual({ made: 201, error: 'not_found', removed: 202 })
+  await expect(call()).resolves.toEqual({ made: 201, error: 'not_found', removed: 202 })
   await page.goto(foreign.url)
   await expect(call()).rejects.toThrow('Failed to fetch')
 })

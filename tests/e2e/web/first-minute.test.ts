@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { run, serve } from '../http/gateways.js'
 import { ask, database } from './asking.js'
-import { goTo, newPage } from './browser.js'
+import { goTo, newPage, settle } from './browser.js'
 import { openWindow } from './window.js'
 
 interface Opener {
@@ -94,7 +94,7 @@ describe('no process shows the code in its arguments, because the browser is giv
     const page = await newPage()
     await page.goto(opened)
     await page.getByRole('button', { name: 'Take the tour' }).waitFor()
-    expect(await command.ended).toEqual({ code: 0, signal: null })
+    await expect(command.ended).resolves.toEqual({ code: 0, signal: null })
     expect(command.stdout + command.stderr).toBe('')
     expect(existsSync(fileURLToPath(opened))).toBe(false)
   })
@@ -125,7 +125,7 @@ it('[lesson 31] a person may open more windows than a browser has connections', 
     .at(-1)!
     .getByRole('radio', { name: /SQLite/ })
     .click()
-  await windows.at(-1)!.getByRole('button', { name: 'Submit' }).click()
+  await settle(windows.at(-1)!.locator('.ab-card'), 'Submit')
   for (const page of windows) await expect.poll(() => page.title()).toBe('Askback')
 })
 
@@ -133,15 +133,15 @@ it('[lesson 31] one socket serves all that is looked at, and nothing else stays 
   const gateway = await serve()
   const items = [await ask(gateway, database), await ask(gateway, database), await ask(gateway, database)]
   const page = await openWindow(gateway)
-  // What the first load still opens is not counted.
-  await page.locator('.ab-card').first().waitFor()
+  // What the first load opens is not counted.
+  await page.goto('about:blank')
   const sockets: string[] = []
   const open = new Set<string>()
   page.on('websocket', (socket) => sockets.push(socket.url()))
   page.on('request', (request) => open.add(request.url()))
   page.on('requestfinished', (request) => open.delete(request.url()))
   page.on('requestfailed', (request) => open.delete(request.url()))
-  await page.reload()
+  await page.goto(gateway.ready.url)
   for (const { sessionId, interactionId } of items) {
     await goTo(page, `#/s/${sessionId}`)
     await page.locator(`[data-interaction="${interactionId}"]`).waitFor()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { serve } from '../http/gateways.js'
 import { ask, standing } from './asking.js'
-import { goTo } from './browser.js'
+import { goTo, settle } from './browser.js'
 import { openWindow } from './window.js'
 
 describe('a form in a browser', () => {
@@ -24,13 +24,14 @@ describe('a form in a browser', () => {
     const page = await openWindow(gateway, { viewport: { width: 390, height: 844 } })
     await goTo(page, `#/s/${item.sessionId}`)
     await page.getByRole('searchbox').waitFor()
-    const cutOff = await page.locator('.ab-card').evaluate((card) => {
-      const { right } = card.getBoundingClientRect()
-      return [...card.querySelectorAll('.ab-form *')]
-        .filter((element) => element.getBoundingClientRect().right > right)
-        .map((element) => element.className)
-    })
-    expect(cutOff).toEqual([])
+    const cutOff = () =>
+      page.locator('.ab-card').evaluate((card) => {
+        const { right } = card.getBoundingClientRect()
+        return [...card.querySelectorAll('.ab-form *')]
+          .filter((element) => element.getBoundingClientRect().right > right)
+          .map((element) => element.className)
+      })
+    await expect.poll(cutOff).toEqual([])
   })
 
   it('shows every value that it sends, also what no control of the browser can hold', async () => {
@@ -59,9 +60,9 @@ describe('a form in a browser', () => {
     const page = await openWindow(gateway)
     await goTo(page, `#/s/${item.sessionId}`)
     for (const [name, value] of Object.entries(initialValues)) {
-      expect(await page.getByLabel(name).inputValue()).toBe(value)
+      await expect.poll(() => page.getByLabel(name).inputValue()).toBe(value)
     }
-    await page.getByRole('button', { name: 'Submit' }).click()
+    await settle(page.locator('.ab-card'), 'Submit')
     await expect.poll(async () => (await standing(gateway, item)).answer).toEqual({ values: initialValues })
   })
 })

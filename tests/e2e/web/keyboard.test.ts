@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { serve } from '../http/gateways.js'
 import { ask, command, database, standing } from './asking.js'
-import { goTo } from './browser.js'
+import { goTo, settle } from './browser.js'
 import { openWindow } from './window.js'
 
 const MOST_TABS = 60
@@ -16,7 +16,7 @@ async function tabTo(page: Page, wanted: Locator): Promise<void> {
   for (let tabs = 0; tabs < MOST_TABS; tabs++) {
     if (await wanted.evaluate((element) => element === document.activeElement)) return
     await page.keyboard.press('Tab')
-    expect(await page.evaluate(isFocusSeen)).toBe(true)
+    await expect.poll(() => page.evaluate(isFocusSeen)).toBe(true)
   }
   throw new Error('No number of tabs leads there.')
 }
@@ -33,10 +33,10 @@ function isFocusSeen(): boolean {
 }
 
 async function nextCard(page: Page, kind: string): Promise<void> {
-  await page.locator(`.ab-card[data-kind=${kind}]:not([data-phase=settled])`).waitFor()
+  const card = page.locator(`.ab-card[data-kind=${kind}]:not([data-phase=settled])`)
+  await card.waitFor()
   await page.keyboard.press('j')
-  const focused = () => page.evaluate(() => document.activeElement?.getAttribute('data-kind'))
-  await expect.poll(focused).toBe(kind)
+  await card.and(page.locator(':focus')).waitFor()
 }
 
 /** Controls take nothing until they have been on the screen for a moment. */
@@ -135,26 +135,39 @@ it('keys in a text are text', async () => {
   await field.click()
   await page.keyboard.type('n?jad1')
   await expect.poll(() => field.inputValue()).toBe('n?jad1')
-  expect(page.url()).toContain(sessionId)
+  await expect.poll(() => page.url()).toContain(sessionId)
 })
 
 it('nothing moves for those who asked for that', async () => {
   const { data, sessionId } = await sessionAtWork()
   const gateway = await serve({ data })
   const page = await openWindow(gateway, { reducedMotion: 'reduce' })
+  const moving = await recordMotion(page)
   await goTo(page, `#/s/${sessionId}`)
-  const moving = () =>
-    page.evaluate(() => document.getAnimations().map(({ id, playState }) => `${id} ${playState}`))
   await page.getByLabel('The agent is working').waitFor()
   await page.getByRole('img', { name: 'running' }).waitFor()
-  expect(await moving()).toEqual([])
+  await expect.poll(moving).toEqual([])
   await ask(gateway, database, sessionId)
   await page.getByRole('radio', { name: /Postgres/ }).click()
-  expect(await moving()).toEqual([])
-  await page.getByRole('button', { name: 'Submit' }).click()
-  await page.locator('.ab-card[data-phase=settled]').waitFor()
-  expect(await moving()).toEqual([])
+  await expect.poll(moving).toEqual([])
+  await settle(page.locator('.ab-card'), 'Submit')
+  await expect.poll(moving).toEqual([])
 })
+
+/** Reads all that has moved since: what moved for a moment only is not missed. */
+async function recordMotion(page: Page): Promise<() => Promise<string[]>> {
+  const began = await page.evaluateHandle(() => {
+    const names: string[] = []
+    for (const type of ['animationstart', 'transitionrun'])
+      document.addEventListener(type, ({ target }) => names.push(`${type} ${(target as Element).className}`))
+    return names
+  })
+  return () =>
+    began.evaluate((names) => [
+      ...names,
+      ...document.getAnimations().map(({ id, playState }) => `${id} ${playState}`),
+    ])
+}
 
 /** In the middle of a turn, which goes on for as long as somebody looks. */
 async function sessionAtWork(): Promise<{ data: string; sessionId: string }> {

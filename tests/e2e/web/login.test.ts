@@ -46,7 +46,7 @@ describe('a server on another port of this host', () => {
     const cookie = other.cookie()
     // That one cookie, and nothing else that the login page has received.
     expect(cookie).toMatch(/^askback_\w+=[^;]+$/)
-    expect(await page.evaluate(() => document.cookie)).toBe('')
+    await expect.poll(() => page.evaluate(() => document.cookie)).toBe('')
 
     const { url } = gateway.ready
     const path = `/api/sessions/${item.sessionId}`
@@ -85,7 +85,7 @@ describe('a server on another port of this host', () => {
     expect(seen).toEqual([])
 
     // Its page cannot reach what the app has stored, nor call with the cookie from the browser itself.
-    const inPage = await page.evaluate(async (gatewayUrl) => {
+    const inPage = page.evaluate(async (gatewayUrl) => {
       const called = await fetch(`${gatewayUrl}/api/sessions`, { credentials: 'include' }).then(
         ({ status }) => String(status),
         () => 'refused',
@@ -97,9 +97,11 @@ describe('a server on another port of this host', () => {
       })
       return { called, opened, stored: localStorage.getItem('askback.login') }
     }, url)
-    expect(inPage).toEqual({ called: 'refused', opened: 'refused', stored: null })
-    expect((await standing(gateway, item)).status).toBe('pending')
-    expect((await gateway.call<{ tokens: unknown[] }>('GET', '/api/tokens')).body.tokens).toHaveLength(1)
+    await expect(inPage).resolves.toEqual({ called: 'refused', opened: 'refused', stored: null })
+    await expect.poll(async () => (await standing(gateway, item)).status).toBe('pending')
+    await expect
+      .poll(async () => (await gateway.call<{ tokens: unknown[] }>('GET', '/api/tokens')).body.tokens)
+      .toHaveLength(1)
 
     // The person goes on as before.
     await page.goto(`${url}/#/s/${sessionId}`)
@@ -110,9 +112,9 @@ describe('a server on another port of this host', () => {
     const gateway = await serve()
     const page = await signedIn(gateway)
     const keys = () => page.evaluate(() => Object.keys(localStorage))
-    expect(await keys()).toContain('askback.login')
+    await expect.poll(keys).toContain('askback.login')
     await page.goto((await otherPort()).url)
-    expect(await keys()).toEqual([])
+    await expect.poll(keys).toEqual([])
   })
 })
 
@@ -120,14 +122,14 @@ describe('a link', () => {
   it('signs in, leaves no code behind, and lasts over a reload and in other tabs', async () => {
     const gateway = await serve()
     const page = await signedIn(gateway)
-    expect(page.url()).toBe(`${gateway.ready.url}/`)
+    await expect.poll(() => page.url()).toBe(`${gateway.ready.url}/`)
     await page.reload()
     await inbox(page).waitFor()
     const tab = await page.context().newPage()
     await tab.goto(gateway.ready.url)
     await inbox(tab).waitFor()
     await page.goBack()
-    expect(page.url()).not.toContain('code')
+    await expect.poll(() => page.url()).not.toContain('code')
   })
 
   it('that was used says what to do, and leads back for who is signed in', async () => {
@@ -157,13 +159,13 @@ describe('a link', () => {
     await follow(gateway, page, body.token)
     const button = page.getByRole('button', { name: 'Sign in as grace' })
     await button.waitFor()
-    expect(page.url()).toBe(`${gateway.ready.url}/login`)
+    await expect.poll(() => page.url()).toBe(`${gateway.ready.url}/login`)
     // Nothing that is typed ahead confirms it.
-    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('BODY')
+    await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('BODY')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await inbox(page).waitFor()
-    expect(await page.evaluate(() => localStorage.getItem('askback.outbox.x'))).toBeNull()
+    await expect.poll(() => page.evaluate(() => localStorage.getItem('askback.outbox.x'))).toBeNull()
     await page.getByRole('button', { name: 'Settings' }).click()
     await page.getByText('You are signed in as grace.').waitFor()
   })
@@ -200,7 +202,7 @@ describe('signing out', () => {
     await settings(page, 'Sign out')
     await signedOut(page).waitFor()
     await signedOut(tab).waitFor()
-    expect(await page.evaluate(() => localStorage.getItem('askback.login'))).toBeNull()
+    await expect.poll(() => page.evaluate(() => localStorage.getItem('askback.login'))).toBeNull()
     await elsewhere.reload()
     await inbox(elsewhere).waitFor()
 

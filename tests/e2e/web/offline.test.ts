@@ -15,11 +15,11 @@ describe('a browser that goes offline', () => {
     await page.getByRole('radio', { name: /Postgres/ }).waitFor()
     await page.context().setOffline(true)
     await page.getByText(notice).waitFor()
-    expect(await page.getByText(/be reached/).count()).toBe(1)
+    await expect.poll(() => page.getByText(/be reached/).count()).toBe(1)
     await page.getByRole('radio', { name: /Postgres/ }).click()
     const queued = page.getByText(/Askback keeps your answer and/)
     await pressUntil(page.getByRole('button', { name: 'Submit' }), () => queued.isVisible())
-    expect((await standing(gateway, item)).status).toBe('pending')
+    await expect.poll(async () => (await standing(gateway, item)).status).toBe('pending')
 
     await page.context().setOffline(false)
     await expect
@@ -42,7 +42,7 @@ describe('a browser that goes offline', () => {
     await message.fill('Use the second port.')
     await message.press('Enter')
     await page.locator('form [role=alert]').waitFor()
-    expect(await message.inputValue()).toBe('Use the second port.')
+    await expect.poll(() => message.inputValue()).toBe('Use the second port.')
 
     await page.context().setOffline(false)
     await expect.poll(() => page.getByText(notice).count()).toBe(0)

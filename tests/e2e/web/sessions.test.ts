@@ -5,13 +5,17 @@ import { describe, expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { serve, type RunningGateway } from '../http/gateways.js'
 import { ask, command, database, edit, standing } from './asking.js'
-import { goTo, newPage } from './browser.js'
+import { goTo, newPage, textOf } from './browser.js'
 import { openWindow } from './window.js'
 
 async function sessionOf(gateway: RunningGateway, id: string): Promise<Session | undefined> {
   const { body } = await gateway.call<{ sessions: Session[] }>('GET', '/api/sessions')
   return body.sessions.find((session) => session.id === id)
 }
+
+/** The color behind the page, of each theme. */
+const LIGHT_PAGE = 'rgb(255, 255, 255)'
+const DARK_PAGE = 'rgb(19, 19, 22)'
 
 function row(page: Page, title: RegExp) {
   return page.getByRole('navigation').getByRole('link', { name: title })
@@ -23,7 +27,7 @@ describe('the list of sessions', () => {
     const page = await openWindow(gateway)
     const icon = () => page.locator('link[rel=icon]').getAttribute('href')
     await page.getByRole('button', { name: 'Take the tour' }).waitFor()
-    expect(await icon()).toBe('/icon.svg')
+    await expect.poll(icon).toBe('/icon.svg')
     const item = await ask(gateway, database)
     await row(page, /outside agent 1$/i).waitFor()
     await row(page, /outside/i)
@@ -41,7 +45,7 @@ describe('the list of sessions', () => {
     await page.getByLabel('Message').fill('Hello there')
     await page.getByRole('button', { name: 'Start' }).click()
     await row(page, /Hello there/).waitFor()
-    expect(await row(page, /Hello there/).textContent()).toContain('demo')
+    await expect.poll(() => row(page, /Hello there/).textContent()).toContain('demo')
   })
 })
 
@@ -57,7 +61,9 @@ describe('a session', () => {
     await page.getByRole('button', { name: 'Start' }).click()
     await page.getByRole('button', { name: 'Permission mode: Plan' }).click()
     const id = page.url().split('/').at(-1)!
-    expect(await sessionOf(gateway, id)).toMatchObject({ agent: 'demo', cwd, permissionMode: 'plan' })
+    await expect
+      .poll(() => sessionOf(gateway, id))
+      .toMatchObject({ agent: 'demo', cwd, permissionMode: 'plan' })
     await page.getByRole('menuitemradio', { name: /Accept edits/ }).click()
     await page.getByRole('button', { name: 'Permission mode: Accept edits' }).waitFor()
     await expect.poll(async () => (await sessionOf(gateway, id))?.permissionMode).toBe('acceptEdits')
@@ -71,9 +77,10 @@ describe('a session', () => {
     // Until then the inbox may show it.
     await page.getByRole('button', { name: 'Stop' }).click()
     const id = page.url().split('/').at(-1)!
-    expect(await sessionOf(gateway, id)).toBeDefined()
+    await expect.poll(() => sessionOf(gateway, id)).toBeDefined()
     await page.getByText('Interrupted', { exact: true }).first().waitFor()
-    await page.getByText('You stopped this').waitFor()
+    // Beside the card it is also read out.
+    await page.locator('.ab-card').getByText('You stopped this').waitFor()
     await page.getByRole('button', { name: 'More' }).click()
     await page.getByRole('menuitem', { name: /Clear/ }).click()
     await page.getByText('Context cleared').waitFor()
@@ -81,7 +88,7 @@ describe('a session', () => {
     await page.getByRole('button', { name: 'More' }).click()
     await page.getByRole('menuitem', { name: /Delete/ }).click()
     await page.getByRole('heading', { name: 'Agents that ask back' }).waitFor()
-    expect(await sessionOf(gateway, id)).toBeUndefined()
+    await expect.poll(() => sessionOf(gateway, id)).toBeUndefined()
   })
 
   it('takes a text as the answer to what is asked, and says so, with a way out', async () => {
@@ -114,14 +121,14 @@ describe('a session', () => {
     await field.fill('DuckDB')
     await page.getByText('Choose what you are replying to.').waitFor()
     await page.keyboard.press('Enter')
-    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
+    await expect.poll(() => page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
     await page.locator(`[data-interaction="${question.interactionId}"]`).focus()
     await page.getByText('Your reply is the answer.').waitFor()
     await field.press('Enter')
     await expect
       .poll(async () => (await standing(gateway, question)).answer)
       .toEqual({ answers: [{ selected: [], other: 'DuckDB' }] })
-    expect((await standing(gateway, approval)).status).toBe('pending')
+    await expect.poll(async () => (await standing(gateway, approval)).status).toBe('pending')
   })
 
   it('of an outside agent says while it is empty how to ask there, and the command works', async () => {
@@ -131,12 +138,13 @@ describe('a session', () => {
     await goTo(page, `#/s/${id}`)
     await page.getByRole('heading', { name: 'This session waits for an outside agent' }).waitFor()
     await page.getByLabel('Note for the log').waitFor()
-    const said = await page.getByLabel('Empty session').innerText()
-    expect(said).toContain('everyone who is signed in to this gateway can answer')
-    expect(said).toContain('What you write below is a note for the log: no agent reads it.')
-    const [command, request] = await page.locator('.ab-code-block pre').allTextContents()
-    expect(command).toContain(`--session ${id}`)
-    const curl = spawnSync('bash', ['-c', request!.replace('wait=25', 'wait=0')], {
+    const said = () => page.getByLabel('Empty session').innerText()
+    await expect.poll(said).toContain('everyone who is signed in to this gateway can answer')
+    await expect.poll(said).toContain('What you write below is a note for the log: no agent reads it.')
+    const samples = page.locator('.ab-code-block pre')
+    await expect.poll(() => samples.first().textContent()).toContain(`--session ${id}`)
+    const request = await textOf(samples.nth(1))
+    const curl = spawnSync('bash', ['-c', request.replace('wait=25', 'wait=0')], {
       env: { ...process.env, ASKBACK_AGENT_TOKEN: gateway.ready.agentToken },
       encoding: 'utf8',
     })
@@ -175,16 +183,16 @@ it('a change is shown side by side on a wide screen, and below each other on a p
   const cells = () => page.locator('.ab-diff-row').first().locator('td').count()
   await page.getByRole('button', { name: 'Side by side' }).click()
   await expect.poll(() => page.locator('.ab-diff-row').count()).toBe(1)
-  expect(await cells()).toBe(4)
+  await expect.poll(cells).toBe(4)
   await page.reload()
   await expect.poll(() => page.locator('.ab-diff[data-split]').count()).toBe(1)
   await page.setViewportSize({ width: 375, height: 720 })
   await expect.poll(() => page.locator('.ab-diff-row').count()).toBe(2)
   await expect.poll(() => page.getByRole('button', { name: 'Side by side' }).count()).toBe(0)
   // Compared beside the page, which goes on meanwhile.
-  expect(page.workers().map((worker) => worker.url())).toContainEqual(
-    expect.stringMatching(/\/diff-worker[^/]*\.js$/),
-  )
+  await expect
+    .poll(() => page.workers().map((worker) => worker.url()))
+    .toContainEqual(expect.stringMatching(/\/diff-worker[^/]*\.js$/))
 })
 
 describe('who is not signed in', () => {
@@ -194,7 +202,7 @@ describe('who is not signed in', () => {
     const page = await newPage()
     await page.goto(gateway.ready.url)
     await page.getByRole('heading', { name: 'You are not signed in' }).waitFor()
-    expect(await page.getByRole('navigation').count()).toBe(0)
+    await expect.poll(() => page.getByRole('navigation').count()).toBe(0)
   })
 })
 
@@ -202,13 +210,14 @@ it('a theme that was chosen is there before anything is painted, and stays', asy
   const page = await openWindow(await serve(), { colorScheme: 'light' })
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
   await page.getByRole('button', { name: 'Settings' }).click()
-  const light = await background()
+  await expect.poll(background).toBe(LIGHT_PAGE)
   await page.getByRole('radio', { name: 'dark' }).check({ force: true })
-  const dark = await background()
-  expect(dark).not.toBe(light)
+  await expect.poll(background).toBe(DARK_PAGE)
   await page.route('**/assets/*.js', () => undefined)
   await page.goto(page.url(), { waitUntil: 'commit' })
   await page.getByText('Loading…').waitFor()
   const frame = page.locator('.frame')
-  expect(await frame.evaluate((element) => getComputedStyle(element).backgroundColor)).toBe(dark)
+  await expect
+    .poll(() => frame.evaluate((element) => getComputedStyle(element).backgroundColor))
+    .toBe(DARK_PAGE)
 })

@@ -46,15 +46,15 @@ describe('the theme of the components, bundled with the defaults of Vite', async
           scheme: style.colorScheme,
         }
       })
-    expect(await colorsOf('system')).toEqual(colors)
-    expect(await colorsOf('light')).toEqual(LIGHT)
-    expect(await colorsOf('dark')).toEqual(DARK)
+    await expect.poll(() => colorsOf('system')).toEqual(colors)
+    await expect.poll(() => colorsOf('light')).toEqual(LIGHT)
+    await expect.poll(() => colorsOf('dark')).toEqual(DARK)
     for (const [theme, expected] of [
       ['light', LIGHT],
       ['dark', DARK],
     ] as const) {
       await browserPage.evaluate((value) => (document.documentElement.dataset['theme'] = value), theme)
-      expect(await colorsOf('system')).toEqual(expected)
+      await expect.poll(() => colorsOf('system')).toEqual(expected)
     }
   })
 })
@@ -66,10 +66,9 @@ it('a page overrides a color with one rule on its root, in both themes', async (
     await browserPage.setContent(
       `<style>:root { --ab-line: red }</style><style>${tokens}</style><body></body>`,
     )
-    const line = await browserPage.evaluate(() =>
-      getComputedStyle(document.body).getPropertyValue('--ab-line'),
-    )
-    expect(line).toBe('red')
+    const line = () =>
+      browserPage.evaluate(() => getComputedStyle(document.body).getPropertyValue('--ab-line'))
+    await expect.poll(line).toBe('red')
   }
 })
 

@@ -6,37 +6,45 @@ import { describe, expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { serve } from '../http/gateways.js'
 import { ask, command, standing } from './asking.js'
-import { goTo } from './browser.js'
+import { goTo, settle } from './browser.js'
 import { openWindow } from './window.js'
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true }
 const evil = 'https://evil.example/collect?everything'
 
 describe('on a phone, nothing of what is approved is beside the screen', () => {
-  it.each<[string, string, unknown]>([
-    ['a value after a long name', 'deploy', { AWS_BEDROCK_RUNTIME_ENDPOINT_OVERRIDE_URL_EU_CENTRAL_1: evil }],
-    ['a value deep in a tree', 'deploy', nested(evil, 7)],
-    ['a value deeper than trees are drawn', 'deploy', nested(evil, 40)],
-    ['a long name of a branch', 'deploy', { [`${evil}${'x'.repeat(200)}`]: { a: 1 } }],
+  it.each<[string, 'whole' | 'folded', string, unknown]>([
+    [
+      'a value after a long name',
+      'whole',
+      'deploy',
+      { AWS_BEDROCK_RUNTIME_ENDPOINT_OVERRIDE_URL_EU_CENTRAL_1: evil },
+    ],
+    ['a value deep in a tree', 'whole', 'deploy', nested(evil, 7)],
+    ['a value deeper than trees are drawn', 'folded', 'deploy', nested(evil, 40)],
+    ['a long name of a branch', 'whole', 'deploy', { [`${evil}${'x'.repeat(200)}`]: { a: 1 } }],
     [
       'a long path',
+      'whole',
       'Edit',
       { file_path: `/${'folder'.repeat(60)}/${evil}`, old_string: 'a', new_string: 'b' },
     ],
     [
       'a long path in a patch',
+      'whole',
       'apply_patch',
       { changes: [{ path: `/${'folder'.repeat(60)}/${evil}`, kind: { type: 'delete' }, diff: 'x' }] },
     ],
-  ])('%s', async (_what, toolName, input) => {
+  ])('%s', async (_what, length, toolName, input) => {
     const gateway = await serve()
     const item = await ask(gateway, { kind: 'approval', toolName, toolCallId: 'call-1', request: { input } })
     const page = await openWindow(gateway, phone)
     await goTo(page, `#/s/${item.sessionId}`)
     await page.locator('.ab-code-scroll').waitFor()
-    const fold = page.getByRole('button', { name: /^Show all/ })
-    if (await fold.isVisible()) await fold.click()
-    expect(await page.locator('.ab-code-block').evaluate(widthsSeen, evil)).toEqual({ isWhole: true, cut: 0 })
+    if (length === 'folded') await page.getByRole('button', { name: /^Show all/ }).click()
+    await expect
+      .poll(() => page.locator('.ab-code-block').evaluate(widthsSeen, evil))
+      .toEqual({ isWhole: true, cut: 0 })
   })
 })
 
@@ -49,17 +57,18 @@ it('on a phone the composer says what it replies to, however long its words are'
   await goTo(page, `#/s/${item.sessionId}`)
   const about = page.locator('form q')
   await about.waitFor()
-  const lines = await about.evaluate((element) => {
-    const range = document.createRange()
-    const text = element.firstChild!
-    const topAt = (index: number) => {
-      range.setStart(text, index)
-      range.setEnd(text, index + 1)
-      return range.getBoundingClientRect().top
-    }
-    return [topAt('Write /srv/fold'.length), topAt(0)]
-  })
-  expect(lines[0]).toBe(lines[1])
+  const isOneLine = () =>
+    about.evaluate((element) => {
+      const range = document.createRange()
+      const text = element.firstChild!
+      const topAt = (index: number) => {
+        range.setStart(text, index)
+        range.setEnd(text, index + 1)
+        return range.getBoundingClientRect().top
+      }
+      return topAt('Write /srv/fold'.length) === topAt(0)
+    })
+  await expect.poll(isOneLine).toBe(true)
 })
 
 describe('the page itself never scrolls', () => {
@@ -75,7 +84,7 @@ describe('the page itself never scrolls', () => {
     const page = await openWindow(await serve({ data }))
     await goTo(page, `#/s/${session.id}`)
     await page.getByText('Message 39').waitFor()
-    expect(await beyondWindow(page)).toBe(0)
+    await expect.poll(() => beyondWindow(page)).toBe(0)
   })
 
   it('in an inbox that is longer than the window', async () => {
@@ -84,7 +93,7 @@ describe('the page itself never scrolls', () => {
     const page = await openWindow(gateway)
     await goTo(page, '#/inbox')
     await expect.poll(() => page.locator('.ab-card').count()).toBe(6)
-    expect(await beyondWindow(page)).toBe(0)
+    await expect.poll(() => beyondWindow(page)).toBe(0)
   })
 })
 
@@ -97,37 +106,39 @@ describe('words that are read from the right', () => {
     const page = await openWindow(gateway)
     await goTo(page, `#/s/${sessionId}`)
     const sides = (selector: string) => page.locator(selector).first().evaluate(sideOf)
+    // The field is there before the session is, and sends nothing until then.
+    await page.getByRole('button', { name: /^Permission mode/ }).waitFor()
     await page.getByLabel('Note for the log').fill(hebrew)
-    expect(await page.locator('form textarea').evaluate((field) => getComputedStyle(field).direction)).toBe(
-      'rtl',
-    )
+    await expect
+      .poll(() => page.locator('form textarea').evaluate((field) => getComputedStyle(field).direction))
+      .toBe('rtl')
     await page.keyboard.press('Enter')
-    expect(await sides('.ab-message-text')).toBe('right')
+    await expect.poll(() => sides('.ab-message-text')).toBe('right')
 
     const question = { header: 'בסיס', question: hebrew, options: [{ label: hebrew, description: hebrew }] }
     const asked = await ask(gateway, { kind: 'question', request: { questions: [question] } }, sessionId)
     await page.locator('.ab-card').waitFor()
     for (const selector of ['.ab-question-text', '.ab-option-text', '.ab-option-description', 'form q'])
-      expect([selector, await sides(selector)]).toEqual([selector, 'right'])
+      await expect.poll(async () => [selector, await sides(selector)]).toEqual([selector, 'right'])
     await page.getByRole('radio').first().click()
-    await page.getByRole('button', { name: 'Submit' }).click()
+    await settle(page.locator('.ab-card'), 'Submit')
     await expect.poll(async () => (await standing(gateway, asked)).status).toBe('settled')
-    expect(await sides('.ab-choice')).toBe('right')
+    await expect.poll(() => sides('.ab-choice')).toBe('right')
 
     const plan = `## ${hebrew}\n\n${hebrew}\n\n- ${hebrew}\n\n\`${hebrew}\`\n`
     const planned = await ask(gateway, { kind: 'plan_review', request: { plan } }, sessionId)
     await page.locator('.ab-plan').waitFor()
     for (const selector of ['.ab-plan h2', '.ab-plan p', '.ab-plan li'])
-      expect([selector, await sides(selector)]).toEqual([selector, 'right'])
-    expect(await sides('.ab-plan code')).toBe('left')
+      await expect.poll(async () => [selector, await sides(selector)]).toEqual([selector, 'right'])
+    await expect.poll(() => sides('.ab-plan code')).toBe('left')
     await gateway.call('DELETE', `/api/sessions/${sessionId}/interactions/${planned.interactionId}`)
 
     const request = { input: { file_path: hebrew, content: hebrew }, reason: hebrew }
     await ask(gateway, { kind: 'approval', toolName: 'Write', request }, sessionId)
     await page.locator('.ab-diff-row').waitFor()
-    expect(await sides('.ab-quote p')).toBe('right')
+    await expect.poll(() => sides('.ab-quote p')).toBe('right')
     for (const selector of ['.ab-approval-words .ab-inline-code', '.ab-code-path', '.ab-diff-text'])
-      expect([selector, await sides(selector)]).toEqual([selector, 'left'])
+      await expect.poll(async () => [selector, await sides(selector)]).toEqual([selector, 'left'])
   })
 })
 
