@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { commandFile as file } from '../e2e/http/command-file.js'
+import { portToKeep } from '../e2e/http/gateways.js'
 import { keys, PseudoTerminal } from './pseudo-terminal.js'
 
 let gateway: TestGateway
@@ -80,8 +81,7 @@ describe('in a terminal', () => {
 
   it('ignores keys that were pressed right after a card appeared', async () => {
     const terminal = new PseudoTerminal(['attach', sessionId], env())
-    await terminal.expectText('All caught up')
-    await keysAccepted()
+    await lineAccepted(terminal, 'All caught up')
     terminal.press('aaa')
     await terminal.expectText('> aaa')
     const item = await ask('approval', { input: { command: 'ls' } }, bash)
@@ -99,13 +99,13 @@ describe('in a terminal', () => {
     const name = await ask('question', { questions: [{ question: 'What name?', options: [] }] })
     const branch = await ask('question', { questions: [{ question: 'Which branch?', options: [] }] })
     const terminal = new PseudoTerminal(['attach', sessionId], env())
-    await terminal.expectText(/What name\?[^]*Send your answer/)
-    await keysAccepted()
+    await lineAccepted(terminal, 'Send your answer')
     terminal.press('main')
     await terminal.expectText('> main')
+    terminal.forget()
     await respond(name, { answers: [{ selected: [], other: 'x' }] })
-    await terminal.expectText(/Which branch\?[^]*Send your answer/)
-    await keysAccepted()
+    await lineAccepted(terminal, 'Send your answer')
+    expect(terminal.raw).toContain('Which branch?')
     terminal.press(`${keys.enter}old${keys.enter}`)
     expect((await settled(branch)).answer).toEqual({ answers: [{ selected: [], other: 'old' }] })
   })
@@ -274,7 +274,8 @@ it('says that the gateway is away, and says it again after a key', async () => {
 it('continues after a restart of the gateway, with its new token', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'askback-attach-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const first = await serve(folder, '0')
+  const port = await portToKeep()
+  const first = await serve(folder, port)
   const created = await call<{ session: { id: string } }>(first, '/api/sessions', { agent: null })
   const path = `/api/sessions/${created.session.id}/interactions`
   const request = { input: { command: 'ls' } }
@@ -284,7 +285,7 @@ it('continues after a restart of the gateway, with its new token', async () => {
   terminal.forget()
   await first.stop()
   await terminal.expectText('The gateway is away.')
-  const second = await serve(folder, new URL(first.url).port)
+  const second = await serve(folder, port)
   await terminal.expectText('The gateway is back.')
   const { interactionId } = opened.interaction
   await call(second, `${path}/${interactionId}/response`, { answer: { decision: 'deny' } })
@@ -351,7 +352,9 @@ describe('a custom kind', () => {
     }
     await keysAccepted()
     terminal.press(keys.down + keys.enter + '1')
-    await terminal.expectText('Ctrl-C leaves')
+    // What comes after them is handled after them.
+    terminal.press('?')
+    await terminal.expectText('Answer with the keys below a request')
     expect(stripVTControlCharacters(terminal.raw)).not.toContain('NaN')
   })
 })
@@ -425,7 +428,16 @@ describe('without a terminal', () => {
   })
 })
 
-/** Keys are ignored until 300 ms after a card appeared. */
+/**
+ * A line is drawn twice: first while keys are ignored, and again when it takes them. Waits for the second time, and a moment more
+ * in case that something else was printed in between.
+ */
+async function lineAccepted(terminal: PseudoTerminal, words: string): Promise<void> {
+  await terminal.expectText(new RegExp(`${words}[^]*${words}`))
+  await keysAccepted()
+}
+
+/** Keys are ignored until 300 ms after a card appeared. That time begins before its keys are drawn, for which the tests wait. */
 function keysAccepted(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 350))
 }

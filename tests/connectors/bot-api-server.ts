@@ -29,6 +29,9 @@ interface SentMessage {
   document?: { name: string; content: string }
 }
 
+/** A timer may ring this much early. */
+const EARLY_MS = 20
+
 type Fields = Record<string, unknown>
 
 /** An error response of the Bot API. */
@@ -241,7 +244,7 @@ export class BotApiServer {
     const seconds = this.#limits.get(chat)
     if (seconds !== undefined) {
       this.#limits.delete(chat)
-      this.#limited.set(chat, now + seconds * 1000)
+      this.#limited.set(chat, now + seconds * 1000 - EARLY_MS)
     }
     const until = this.#limited.get(chat) ?? 0
     if (until > now) throw tooMany(Math.ceil((until - now) / 1000))

@@ -122,7 +122,7 @@ it('a person pairs and answers in Telegram, a webhook is called, and both contin
 
   const again = await serve(env)
   telegram.tap(CHAT, 1001, 'Approve')
-  const waited = await fetch(`${again.url}${interactions}/${interaction.interactionId}?wait=20`, {
+  const waited = await fetch(`${again.url}${interactions}/${interaction.interactionId}?wait=60`, {
     headers: { authorization: `Bearer ${again.token}` },
   })
   expect(await waited.json()).toMatchObject({ interaction: { settlement: 'approved', via: 'telegram' } })

@@ -34,8 +34,8 @@ describe('askback backup and restore', () => {
     const gateway = await serve()
     const acknowledged: string[] = []
     const load = { isOver: false }
-    const writers = Array.from({ length: 4 }, async () => {
-      const sessionId = await gateway.session()
+    const sessionIds = await Promise.all(Array.from({ length: 4 }, () => gateway.session()))
+    const writers = sessionIds.map(async (sessionId) => {
       while (!load.isOver) acknowledged.push(await answered(gateway, sessionId))
     })
     await expect.poll(() => acknowledged.length).toBeGreaterThan(40)

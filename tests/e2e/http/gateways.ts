@@ -102,7 +102,7 @@ export async function serve(
   return new RunningGateway(command, data, await command.ready())
 }
 
-/** A port for a gateway that restarts. The system assigns ports from 32768 on, so no other process gets it meanwhile. */
+/** A port for a gateway that restarts: no other process gets it meanwhile. */
 export async function portToKeep(): Promise<string> {
   return String(await freePort())
 }

@@ -1,8 +1,17 @@
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
@@ -125,13 +134,41 @@ export async function acceptsConnections(url: string): Promise<boolean> {
   }
 }
 
-/** Below 32768, because from there on the system could assign the port to another connection before it is used. */
+/**
+ * Returns a port that no other process gets until this one ends, even while nothing listens on it. It is below 32768, because
+ * from there on the system could assign the port to another connection.
+ */
 export async function freePort(): Promise<number> {
   const port = randomInt(20_000, 30_000)
+  if (!reserve(port)) return freePort()
   const server = createServer()
   const isFree = await new Promise<boolean>((resolve) => {
     server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true))
   })
   await new Promise((resolve) => server.close(resolve))
   return isFree ? port : freePort()
+}
+
+/** Whether this process has reserved the port now: one file for each port names the process that has it. */
+function reserve(port: number): boolean {
+  const folder = join(tmpdir(), `askback-ports-${userInfo().uid}`)
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, String(port))
+  try {
+    writeFileSync(file, String(process.pid), { flag: 'wx' })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    deleteIfStale(file)
+    return false
+  }
+}
+
+/** Deletes the reservation of a process that has ended. Other processes may do the same at the same time. */
+function deleteIfStale(file: string): void {
+  try {
+    process.kill(Number(readFileSync(file, 'utf8')), 0)
+  } catch {
+    rmSync(file, { force: true })
+  }
 }
