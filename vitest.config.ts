@@ -17,10 +17,10 @@ export default defineConfig({
           include: ['packages/*/src/**/*.test.{ts,tsx}'],
           // Loading all modules again for each file took longer than running its tests.
           isolate: false,
-          testTimeout: 10_000,
-          // Some start a PostgreSQL.
+          // Some start programs, and some a PostgreSQL, on a machine that may be busy with everything else.
+          testTimeout: 60_000,
           hookTimeout: 60_000,
-          expect: { poll: { timeout: 8000 } },
+          expect: { poll: { timeout: 30_000 } },
         },
       },
       {

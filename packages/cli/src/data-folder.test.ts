@@ -42,13 +42,14 @@ it('refuses a file, and a path through a file', () => {
 
 it('a zombie is not a running process', async () => {
   // The shell is replaced by a program that never reaps the child of the shell.
-  const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 60'], {
+  const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   try {
     const [said] = (await once(parent.stdout, 'data')) as [Buffer]
     const child = Number(said.toString())
     expect(isProcessRunning(child)).toBe(true)
+    process.kill(child, 'SIGKILL')
     await expect.poll(() => isProcessRunning(child)).toBe(false)
     // Its id is still in use.
     expect(process.kill(child, 0)).toBe(true)

@@ -5,7 +5,7 @@ import { acpAgent } from '@askback/agents/acp'
 import { acpSession } from './acp-session.js'
 import { me, sayHello } from './agent-session.js'
 import { eventually } from './eventually.js'
-import { programsOf } from './processes.js'
+import { killAtOnce, programsOf } from './processes.js'
 
 type Session = Awaited<ReturnType<typeof acpSession>>
 
@@ -125,7 +125,7 @@ describe.concurrent('a failure', () => {
     const session = await acpSession()
     await session.say('ask me')
     const [item] = await session.pending()
-    for (const pid of programsOf(session.home, 'node')) process.kill(pid, 'SIGKILL')
+    killAtOnce(programsOf(session.home, 'node'))
     await session.until('error')
     await session.answer(item!, { values: { nights: 4 } })
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
@@ -137,7 +137,7 @@ describe.concurrent('a failure', () => {
     const session = await acpSession()
     await session.say('ask me')
     const [item] = await session.pending()
-    for (const pid of programsOf(session.home, 'node')) process.kill(pid, 'SIGKILL')
+    killAtOnce(programsOf(session.home, 'node'))
     await session.until('error')
     await session.say('say hello')
     await session.until('text')
@@ -166,11 +166,11 @@ describe.concurrent('a failure', () => {
     await session.host.as(me).interrupt(session.sessionId)
     expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
     expect(await session.of('error')).toEqual([])
-    expect(programsOf(session.home)).toEqual([])
+    await eventually(() => expect(programsOf(session.home)).toEqual([]))
     await session.say('say hello')
     await eventually(() => expect(programsOf(session.home, 'tail')).toHaveLength(1))
     await session.close()
-    expect(programsOf(session.home)).toEqual([])
+    await eventually(() => expect(programsOf(session.home)).toEqual([]))
   })
 
   it('output that is no message is ignored', async () => {

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
+import { freePort } from '@askback/store-postgres/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { claudeAgent } from '@askback/agents/claude'
 import { sayHello } from './agent-session.js'
@@ -82,9 +83,7 @@ describe.concurrent('a failure', () => {
   })
 
   it('an unreachable endpoint is reported, and can be interrupted', async () => {
-    const gone = await startClaudeEndpoint()
-    await gone.close()
-    const session = await claudeSession({ url: gone.url })
+    const session = await claudeSession({ url: `http://127.0.0.1:${await freePort()}` })
     await session.say('say hello')
     expect((await session.until('error'))[0]!.message).toMatch(/The model cannot be reached/)
     await session.host.as(me).interrupt(session.sessionId)

@@ -44,10 +44,11 @@ describe.concurrent('a session', () => {
   it('has one process over several turns, and reports the usage of each', async () => {
     const session = await codexSession({ url: endpoint.url })
     await sayHello(session, 1)
-    const first = programsOf(session.home, 'codex')
-    expect(first).not.toEqual([])
+    // The program comes before the short-lived helpers that it starts.
+    const [first] = programsOf(session.home, 'codex')
+    expect(first).toBeDefined()
     await sayHello(session, 2)
-    expect(programsOf(session.home, 'codex')).toEqual(first)
+    expect(programsOf(session.home, 'codex')[0]).toBe(first)
     expect((await session.of('turn_ended'))[1]!.usage).toMatchObject({ inputTokens: 10, outputTokens: 5 })
     expect(await session.of('agent_session')).toHaveLength(1)
     await session.close()
@@ -84,11 +85,11 @@ describe.concurrent('a session', () => {
     await session.host.as(me).interrupt(session.sessionId)
     expect(await session.of('turn_ended')).toMatchObject([{ reason: 'interrupted' }])
     expect(await session.of('error')).toEqual([])
-    expect(programsOf(home)).toEqual([])
+    await eventually(() => expect(programsOf(home)).toEqual([]))
     await session.say('say hello')
     await eventually(() => expect(programsOf(home, 'tail')).toHaveLength(1))
     await session.close()
-    expect(programsOf(home)).toEqual([])
+    await eventually(() => expect(programsOf(home)).toEqual([]))
   })
 
   it('is interrupted without one more request to the model', async () => {

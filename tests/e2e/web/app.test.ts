@@ -53,11 +53,9 @@ describe('a person with more than one window', () => {
     await first.getByRole('radio', { name: /SQLite/ }).click()
     await settle(first.locator('.ab-card'), 'Submit')
     await second.getByText(/Selected:/).waitFor()
-    // Beside the card it is also read out.
-    await second
-      .locator('.ab-card')
-      .getByText(/Answered by/)
-      .waitFor()
+    const outcome = second.locator('.ab-card .ab-outcome-text')
+    await expect.poll(() => outcome.innerText()).toMatch(/^Answered\s*by you in the browser$/)
+    await second.getByRole('status').getByText('Answered by you in the browser.').waitFor()
     await expect
       .poll(async () => (await standing(gateway, item)).answer)
       .toEqual({ answers: [{ selected: ['SQLite'] }] })

@@ -54,8 +54,6 @@ function startSession() {
   return { agent, started, reported, ends }
 }
 
-const outputHandled = () => new Promise((resolve) => setTimeout(resolve, 20))
-
 it('ignores what an interrupted program still prints in the next turn', async () => {
   const { agent, started, reported, ends } = startSession()
   await agent.send({ text: 'one', turnId: 't1' })
@@ -66,7 +64,7 @@ it('ignores what an interrupted program still prints in the next turn', async ()
   const [first, second] = started
   first!.print({ type: 'item.completed', item: { id: '1', type: 'agent_message', text: 'too late' } })
   first!.end()
-  await outputHandled()
+  await first!.child.outputRead
   second!.print({ type: 'item.completed', item: { id: '1', type: 'agent_message', text: 'in time' } })
   second!.print({ type: 'turn.completed' })
   second!.end()
