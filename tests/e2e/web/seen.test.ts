@@ -246,6 +246,8 @@ describe('nothing moves under the pointer', () => {
     const gateway = await serve()
     const item = await ask(gateway, command)
     const page = await openWindow(gateway)
+    await page.clock.install()
+    await page.reload()
     await goTo(page, '#/inbox')
     const approve = button(page, 'Approve once')
     await expect.poll(() => approve.isEnabled()).toBe(true)
@@ -254,12 +256,15 @@ describe('nothing moves under the pointer', () => {
     await page.evaluate(pushDown, { px: 80, isPressed: false })
     await expect.poll(() => approve.isEnabled()).toBe(true)
     await expect.poll(async () => (await approve.boundingBox())!.y).toBe(box.y + 80)
+    // Or presses that take longer than those of a hand would count as several.
+    await page.clock.pauseAt(Date.now() + 60_000)
     // A double click, and then some: all of it was aimed at what was there before.
     for (let count = 0; count < 6; count++) {
       await page.mouse.down()
       await page.mouse.up()
     }
     await page.getByText('This came under your pointer.').waitFor()
+    await page.clock.resume()
     await expect.poll(async () => (await standing(gateway, item)).status).toBe('pending')
     await pressUntil(approve, async () => (await standing(gateway, item)).settlement === 'approved')
   })
@@ -285,10 +290,12 @@ function pushDown({ px, isPressed }: { px: number; isPressed: boolean }): Promis
   const find = () =>
     [...document.querySelectorAll('button')].find((each) => each.textContent === 'Approve once')!
   return new Promise((resolve) => {
-    new MutationObserver(() => find().ariaDisabled === 'true' && resolve()).observe(document.body, {
-      subtree: true,
-      attributes: true,
+    const observer = new MutationObserver(() => {
+      if (find().ariaDisabled !== 'true') return
+      observer.disconnect()
+      resolve()
     })
+    observer.observe(document.body, { subtree: true, attributes: true })
     document.querySelector('h1')!.style.marginTop = `${px}px`
     if (isPressed) find().dispatchEvent(new MouseEvent('click', { bubbles: true, detail: 1 }))
   })
