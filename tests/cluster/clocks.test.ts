@@ -6,8 +6,8 @@ import { newFolder } from '../e2e/http/command.js'
 import { TestCluster } from './test-cluster.js'
 
 const AHEAD_MS = 90_000
-/** The error that the measurements of two gateways may have together, on a busy machine. */
-const ERROR_MS = 500
+/** The error that the measurements of two gateways may have together, on a busy machine. Their clocks differ by much more. */
+const ERROR_MS = 3000
 
 let cluster: TestCluster
 let slow: RunningGateway
@@ -70,23 +70,27 @@ describe('[L5] gateways whose clocks are three minutes apart', () => {
 
 describe('a gateway whose clock differs from the database’s', () => {
   it('says so once in its log, in its metrics and in doctor, until the clock is correct', async () => {
-    expect(Math.round(await offset(slow))).toBe(-90)
-    expect(Math.round(await offset(fast))).toBe(90)
-    expect(await doctor(fast)).toMatch(/– clock +is \d+\.\d s ahead of the database/)
-    expect(await doctor(slow)).toMatch(/– clock +is \d+\.\d s behind the database/)
-    expect(warnings(fast)).toMatchObject([{ level: 40, msg: expect.stringContaining('ahead of') as unknown }])
+    expect(Math.abs((await offset(slow)) * 1000 + AHEAD_MS)).toBeLessThan(ERROR_MS)
+    expect(Math.abs((await offset(fast)) * 1000 - AHEAD_MS)).toBeLessThan(ERROR_MS)
+    await expect.poll(() => doctor(fast)).toMatch(/– clock +is \d+\.\d s ahead of the database/)
+    await expect.poll(() => doctor(slow)).toMatch(/– clock +is \d+\.\d s behind the database/)
+    await expect
+      .poll(() => warnings(fast))
+      .toMatchObject([{ level: 40, msg: expect.stringContaining('ahead of') as unknown }])
+    await expect.poll(() => warnings(slow)).toHaveLength(1)
     jumpClock(fast)
     await expect.poll(() => warnings(fast)).toHaveLength(2)
     expect(warnings(fast)[1]).toMatchObject({ msg: expect.stringContaining('agrees') as unknown })
-    expect(Math.abs(await offset(fast))).toBeLessThan(1)
-    expect(await doctor(fast)).toMatch(/✓ clock +differs by 0\.\d+ s/)
+    // Each measurement is as exact as the machine is idle.
+    await expect.poll(async () => Math.abs(await offset(fast))).toBeLessThan(1)
+    await expect.poll(() => doctor(fast)).toMatch(/✓ clock +differs by 0\.\d+ s/)
     expect(warnings(slow)).toHaveLength(1)
   })
 
   it('does not follow a jump of its own clock', async () => {
     const item = await open(slow, 60_000)
     jumpClock(slow)
-    await expect.poll(async () => Math.round(await offset(slow))).toBe(90)
+    await expect.poll(async () => Math.abs((await offset(slow)) * 1000 - AHEAD_MS)).toBeLessThan(ERROR_MS)
     const before = await cluster.now()
     const { body } = await slow.call<{ now: number }>('GET', `/api/sessions/${item.sessionId}`)
     expect(body.now).toBeGreaterThan(before - ERROR_MS)
@@ -124,6 +128,7 @@ async function offset({ ready }: RunningGateway): Promise<number> {
   return Number(/^askback_clock_offset_seconds (\S+)$/m.exec(await response.text())?.[1])
 }
 
+/** It leaves out a gateway’s clock if that does not answer in five seconds. */
 async function doctor({ data }: RunningGateway): Promise<string> {
   const command = run(['doctor', '--data', data], { HOME: newFolder(), PATH: '/nowhere' })
   await command.ended

@@ -10,7 +10,7 @@ let b: RunningGateway
 
 beforeAll(async () => {
   // Long enough that a slow gateway does not lose its leases.
-  cluster = await TestCluster.start({ gateways: 0, leaseMs: 5000 })
+  cluster = await TestCluster.start({ gateways: 0, leaseMs: 10_000 })
 })
 afterAll(() => cluster.end())
 beforeEach(async () => {

@@ -58,7 +58,7 @@ describe('a gateway that cannot reach the database', () => {
     expect(await Promise.all(replies)).toEqual(['503', '503', '503'])
     expect((await session).status).toBe(503)
     expect((await session).headers.get('retry-after')).not.toBeNull()
-    expect(await readiness(disconnected)).toBe(503)
+    await expect.poll(() => readiness(disconnected)).toBe(503)
     disconnect(false)
     await expect.poll(() => readiness(disconnected)).toBe(200)
     await expect.poll(() => statusAt(disconnected, item)).toBe('settled')
