@@ -71,7 +71,7 @@ describe('a copy of a store', () => {
     })
     const backups: { file: string; expected: Map<string, number> }[] = []
     for (let turn = 0; turn < 5; turn++) {
-      await new Promise((resolve) => setTimeout(resolve, 60))
+      await expect.poll(() => acknowledged.length).toBeGreaterThan((turn + 1) * 25)
       const sessions = new Set((await store.sessions({ limit: 10_000 })).items.map(({ id }) => id))
       const expected = new Map<string, number>()
       for (const { sessionId, seq } of acknowledged) if (sessions.has(sessionId)) expected.set(sessionId, seq)
