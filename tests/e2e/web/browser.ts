@@ -75,8 +75,7 @@ export async function pressUntil(control: Locator, isDone: () => Promise<boolean
     .poll(
       async () => {
         if (await isDone()) return true
-        if ((await control.isVisible()) && (await control.isEnabled()))
-          await control.click({ timeout: PRESS_MS })
+        if (await control.isVisible()) await control.click({ timeout: PRESS_MS })
         return isDone()
       },
       { interval: BETWEEN_PRESSES_MS },
