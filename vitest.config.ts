@@ -29,8 +29,8 @@ export default defineConfig({
           name: 'tests',
           include: ['tests/**/*.test.ts'],
           // Real browsers, agents and processes share the machine with everything else.
-          testTimeout: 90_000,
-          hookTimeout: 90_000,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
           expect: { poll: { timeout: 45_000 } },
         },
       },
