@@ -132,7 +132,7 @@ it('what follows from an append is written before the next checkpoint, without a
   const store = createStore(openDatabase(path), { checkpoint: { everyMs: 5 } })
   open.push(store)
   await store.append(new SessionScript('s').start())
-  await expect.poll(() => waitingIn(killed()), { timeout: 10_000 }).toBe(0)
+  await expect.poll(() => waitingIn(killed())).toBe(0)
 })
 
 it('a clean stop leaves nothing to be written', async () => {

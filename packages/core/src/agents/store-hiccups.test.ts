@@ -71,7 +71,7 @@ it('a turn that a restart cut ends, though that could not be written at once', a
   fail.appends = 1
   const host = start()
   await host.ready
-  await expect.poll(() => types(sessionId), { timeout: 4000 }).toContain('turn_ended')
+  await expect.poll(() => types(sessionId)).toContain('turn_ended')
   await host.close()
 })
 
@@ -84,7 +84,7 @@ it('[L10] an answer starts an agent that a restart cut, though its session canno
   const stop = host.desk.on(() => (fail.snapshots = 1))
   await host.desk.as(me).respond({ interactionId: item!.interactionId, answer })
   stop()
-  await expect.poll(() => ends.length, { timeout: 4000 }).toBe(2)
+  await expect.poll(() => ends.length).toBe(2)
   await host.close()
 })
 
@@ -97,6 +97,6 @@ it('a turn whose agent is lost ends, though that could not be written at once', 
   await expect.poll(() => ends.length).toBe(1)
   fail.appends = 1
   ends[0]!({ how: 'lost', message: 'Killed.' })
-  await expect.poll(() => types(sessionId), { timeout: 4000 }).toContain('turn_ended')
+  await expect.poll(() => types(sessionId)).toContain('turn_ended')
   await host.close()
 })
