@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AskbackError } from './errors.js'
+import { isRecord } from './guards.js'
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
 
@@ -110,4 +111,22 @@ function refuse({ path, keys }: CopyPosition, depth: number, why: string): never
 
 function shorten(path: string): string {
   return path.length > 200 ? `${path.slice(0, 200)}…` : path
+}
+
+/**
+ * The value as an object with unknown properties; an empty one if it is no object.
+ *
+ * @internal
+ */
+export function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {}
+}
+
+/**
+ * The value as a list of unknown entries; an empty one if it is no list.
+ *
+ * @internal
+ */
+export function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? (value as unknown[]) : []
 }

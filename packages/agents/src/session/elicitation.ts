@@ -5,7 +5,8 @@
 import type { AskOptions, SessionHandle, Settlement } from '@askback/core'
 import {
   AskbackError,
-  isRecord,
+  listOf,
+  objectOf,
   type FormField,
   type FormRequest,
   type FormValues,
@@ -28,7 +29,7 @@ export interface ElicitationResult {
   [key: string]: unknown
 }
 
-type Schema = Record<string, unknown>
+type Schema = Readonly<Record<string, unknown>>
 type FieldType = Pick<FormField, 'type'> & Partial<FormField>
 
 const DONE = 'Done'
@@ -161,12 +162,4 @@ function refusalAction({ settlement }: Settlement<unknown>): 'decline' | 'cancel
 function pick(from: Schema, names: Record<string, keyof FormField>): Partial<FormField> {
   const existing = Object.entries(names).filter(([name]) => from[name] !== undefined)
   return Object.fromEntries(existing.map(([name, ours]) => [ours, from[name]]))
-}
-
-function objectOf(value: unknown): Schema {
-  return isRecord(value) ? value : {}
-}
-
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? (value as unknown[]) : []
 }

@@ -1,7 +1,7 @@
 import {
+  approvedInput,
   AskbackError,
   copyJson,
-  digestOf,
   isInDoubt,
   isOfKind,
   type Actor,
@@ -89,7 +89,7 @@ export function settlementOf(interaction: Interaction): Settlement {
       return withActor({ settlement: 'answered', answer, interaction, interactionId, toolCallId })
     case 'approved': {
       const inDoubt = isInDoubt(interaction)
-      const input = copyJson(approvedInput(interaction))
+      const input = copyJson(allowedInput(interaction))
       return withActor({
         settlement: 'approved',
         answer,
@@ -130,17 +130,10 @@ function withMessage<Some extends SettlementBase & { message?: string; by?: Acto
   return withActor(settled)
 }
 
-/** Checks once more that the input has the digest that was approved, right before it is returned to run. */
-function approvedInput(interaction: Interaction): Json {
-  const { toolName, digest, updatedDigest } = interaction
+/** The input that may run: for a plan the request with the plan as it was approved. */
+function allowedInput(interaction: Interaction): Json {
   if (isOfKind(interaction, 'plan_review')) return approvedPlan(interaction)
-  if (!isOfKind(interaction, 'approval')) return interaction.request
-  const { updatedInput: input = interaction.request.input } = interaction.answer ?? {}
-  if (digestOf(toolName, input) === (updatedDigest ?? digest)) return input
-  throw new AskbackError(
-    'digest_mismatch',
-    'The approved input is not the one that was shown. It will not run.',
-  )
+  return isOfKind(interaction, 'approval') ? approvedInput(interaction) : interaction.request
 }
 
 function approvedPlan({ request, answer }: InteractionOf<'plan_review'>): Json {

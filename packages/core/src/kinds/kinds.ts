@@ -1,31 +1,16 @@
 import {
   AskbackError,
   copyJson,
+  ignoreRejection,
+  parseWith,
   presentation,
-  type ErrorCode,
   type Json,
   type Presentation,
   type SettlementKind,
+  type StandardSchema,
 } from '@askback/protocol'
 
-/** The part of Standard Schema (standardschema.dev) that a kind needs. Schemas of zod, valibot and arktype implement it. */
-export interface StandardSchema<Output = unknown> {
-  readonly '~standard': {
-    readonly version: 1
-    readonly vendor: string
-    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>
-    readonly types?: { readonly input: unknown; readonly output: Output } | undefined
-  }
-}
-
-type SchemaResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly SchemaIssue[] }
-
-interface SchemaIssue {
-  readonly message: string
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
-}
+export { parseWith, type StandardSchema }
 
 /** How a valid answer settles an interaction. */
 export interface AcceptedAnswer {
@@ -117,54 +102,11 @@ export function forSchema({ plain }: InteractionKind, value: Json): Json {
 /** Returns the result of a function of the kind. Throws if it is a promise. */
 export function atOnce<Result>({ kind }: InteractionKind, name: string, result: Result): Result {
   if (!(result instanceof Promise)) return result
-  ignore(result)
+  ignoreRejection(result)
   throw new AskbackError('internal', `The kind ${kind} is asynchronous: its ${name} must answer at once.`)
-}
-
-/** Nobody awaits this promise, so its rejection must not count as unhandled. */
-function ignore(promise: PromiseLike<unknown>): void {
-  promise.then(undefined, () => undefined)
 }
 
 /** Parses what a caller of the library passed in. */
 export function parseInput<Output>(schema: StandardSchema<Output>, value: unknown, what: string): Output {
   return parseWith(schema, value, { code: 'invalid_request', what })
-}
-
-/** Returns the schema's output. Throws one error that says where and why the value does not fit. */
-export function parseWith<Output>(
-  schema: StandardSchema<Output>,
-  value: unknown,
-  options: { code: Extract<ErrorCode, 'invalid_request' | 'invalid_answer'>; what: string },
-): Output {
-  const result = schema['~standard'].validate(value)
-  if ('then' in result) {
-    ignore(result)
-    throw new AskbackError(
-      'invalid_request',
-      `The schema of ${options.what} is asynchronous; use one that validates at once.`,
-    )
-  }
-  if (!result.issues) return result.value
-  const issues = result.issues.map((issue) => ({ path: pathOf(issue), message: issue.message }))
-  const [first] = issues
-  const where = first?.path ? ` at ${first.path}` : ''
-  throw new AskbackError(
-    options.code,
-    `${capitalize(options.what)} does not fit${where}: ${first?.message ?? 'invalid'}.`,
-    {
-      details: { issues },
-    },
-  )
-}
-
-function pathOf(issue: SchemaIssue): string {
-  const keys = issue.path?.map((part) => (typeof part === 'object' ? part.key : part)) ?? []
-  return keys
-    .map((key, index) => (typeof key === 'number' ? `[${key}]` : `${index > 0 ? '.' : ''}${String(key)}`))
-    .join('')
-}
-
-function capitalize(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }
