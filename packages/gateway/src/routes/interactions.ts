@@ -9,6 +9,7 @@ import { checkNotRevoked, readSource } from '../http/authenticate.js'
 import { LongPoll } from '../http/drain.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import {
+  claiming,
   freshness,
   interactionBody,
   interactionParams,
@@ -72,18 +73,14 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       allowed: 'agent',
       summary: 'An interaction as it stands, or, with `wait`, when it is settled',
       params: interactionParams,
-      query: waiting.extend(freshness.shape),
+      query: waiting.extend(freshness.shape).extend(claiming.shape),
       responses: { 200: interactionBody },
       errors: [404],
-      async handle({
-        params: { id, interactionId },
-        query: { wait, fresh = true },
-        credential,
-        host,
-        reply,
-      }) {
+      async handle({ params: { id, interactionId }, query, credential, host, reply }) {
+        const { wait, fresh = true, claim = true } = query
         const item = await desk.interaction(id, interactionId, { fresh })
-        const read = { desk: host.desk, item, claim: isOpenedBy(item, credential), wait, reply }
+        const mayClaim = claim && isOpenedBy(item, credential)
+        const read = { desk: host.desk, item, claim: mayClaim, wait, reply }
         return { status: 200, body: { interaction: await readSettlement(context, read) } }
       },
     }),

@@ -31,13 +31,16 @@ export const waiting = z.object({
     .optional(),
 })
 
-const isFresh = z
+const flag = z
   .enum(['0', '1'])
   .transform((value) => value === '1')
   .optional()
 
 /** Whether to read the store first, so that events of other gateways are included. */
-export const freshness = z.object({ fresh: isFresh })
+export const freshness = z.object({ fresh: flag })
+
+/** Whether the response claims the settlement for the credential that opened the interaction (L10). */
+export const claiming = z.object({ claim: flag })
 
 export const next = z.string().nullable()
 export const ok = z.object({ ok: z.literal(true) })

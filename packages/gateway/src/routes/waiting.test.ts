@@ -54,6 +54,18 @@ describe('waiting', () => {
     expect(Date.now() - started).toBeGreaterThanOrEqual(45)
   })
 
+  it('[L10] claims nothing with ?claim=0, so that a poll that nobody reads any more costs no approval', async () => {
+    const item = await agent.open(await agent.session(), approval)
+    const polled = agent.get<One>(`${at(item)}?wait=20&claim=0`)
+    await person.post(`${at(item)}/response`, approve)
+    expect((await polled).body.interaction).toMatchObject({ settlement: 'approved' })
+    expect(await claims(item.sessionId)).toEqual([])
+    const claimed = await agent.get<One>(at(item))
+    expect(claimed.body.interaction).not.toHaveProperty('delivered')
+    expect(await claims(item.sessionId)).toHaveLength(1)
+    expect(await agent.get(`${at(item)}?claim=no`)).toMatchObject({ status: 400 })
+  })
+
   it.each(['61', '-1', 'soon', '1e1', ''])('refuses to wait %j', async (wait) => {
     const item = await agent.open(await agent.session())
     expect(await agent.get(`${at(item)}?wait=${wait}`)).toMatchObject({
