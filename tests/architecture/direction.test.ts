@@ -23,6 +23,7 @@ const mayUse: Record<string, readonly string[] | typeof everything> = {
   'packages/agents': ['protocol', 'core'],
   'packages/connectors': ['protocol', 'core'],
   'packages/client': ['protocol'],
+  'packages/testing': ['protocol', 'client'],
   'packages/react': ['protocol', 'client'],
   'packages/cli': everything,
   'apps/web': ['protocol', 'client', 'react'],
@@ -44,6 +45,7 @@ const folders: Record<string, Record<string, readonly string[]>> = {
     layout: [],
     transport: [],
     stores: ['layout', 'transport'],
+    asking: ['transport'],
   },
   'packages/react': {
     guard: [],

@@ -1,4 +1,16 @@
 export { systemClock, type Clock, type Timing } from '@askback/protocol'
+export type * from './asking/askback.js'
+export {
+  Asked,
+  NotAnswered,
+  type AskOutcome,
+  type GivenAnswer,
+  type MissingAnswer,
+  type MissingReason,
+} from './asking/asked.js'
+export { connect } from './asking/connect.js'
+export type { AskableDesk, DeskPerson, DeskTarget } from './asking/desk-port.js'
+export type { GatewayTarget } from './asking/gateway-port.js'
 export type {
   CardBlock,
   Container,

@@ -1,5 +1,5 @@
 import { AsyncQueue, type LiveEvent, type SessionEvent } from '@askback/protocol'
-import type { DirectHost } from './direct-host.js'
+import type { DirectDesk, DirectHost } from './direct-host.js'
 import { endsSession, sessionNotFound, StreamPosition } from './stream-items.js'
 import type { ChangeItem, Cursor, StreamItem } from './transport.js'
 
@@ -12,7 +12,9 @@ const PAGE_SIZE = 500
  * returned, then passes on what the follower has queued: so no event is missed in between.
  */
 export async function* directEvents(
-  host: DirectHost,
+  host: Pick<DirectHost, 'liveBlocks' | 'onLive'> & {
+    desk: Pick<DirectDesk, 'events' | 'follow' | 'refresh'>
+  },
   sessionId: string,
   after: Cursor,
   signal: AbortSignal,
@@ -31,6 +33,8 @@ export async function* directEvents(
   })
   const end = () => items.end()
   signal.addEventListener('abort', end)
+  // It may have been aborted while the desk was asked.
+  if (signal.aborted) end()
   try {
     const position = new StreamPosition(after)
     if (position.seq > head.seq || (position.logId ?? head.logId) !== head.logId) {
@@ -64,11 +68,11 @@ export async function* directEvents(
 
 /** The events of all sessions that inboxes and session lists need, from now on. */
 export async function* directChanges(
-  host: DirectHost,
+  desk: Pick<DirectDesk, 'followAll'>,
   signal: AbortSignal,
 ): AsyncGenerator<ChangeItem, undefined> {
   const queue = new AsyncQueue<ChangeItem>()
-  const stop = await host.desk.followAll(
+  const stop = await desk.followAll(
     (events) => {
       for (const event of events) if (isForLists(event)) queue.push({ type: 'event', event })
     },

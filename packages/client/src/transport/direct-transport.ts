@@ -1,13 +1,12 @@
-import {
-  AskbackError,
-  type Actor,
-  type CreateSessionBody,
-  type Interaction,
-  type MessageBody,
-  type PermissionMode,
-  type Repeatable,
-  type Session,
-  type SessionEvent,
+import type {
+  Actor,
+  CreateSessionBody,
+  Interaction,
+  MessageBody,
+  PermissionMode,
+  Repeatable,
+  Session,
+  SessionEvent,
 } from '@askback/protocol'
 import { directChanges, directEvents } from './direct-events.js'
 import type { DirectHost, DirectPerson } from './direct-host.js'
@@ -30,6 +29,7 @@ import {
   type StreamItem,
   type Transport,
 } from './transport.js'
+import { throughWire, wireCopy, wireError } from './wire-copy.js'
 
 export interface DirectTransportOptions {
   /** The person in whose name every call is made. */
@@ -158,7 +158,7 @@ export class DirectTransport implements Transport {
   }
 
   changes(signal?: AbortSignal): AsyncGenerator<ChangeItem, undefined> {
-    return this.#stream((aborted) => directChanges(this.#host, aborted), signal)
+    return this.#stream((aborted) => directChanges(this.#host.desk, aborted), signal)
   }
 
   retryNow(): void {
@@ -192,26 +192,4 @@ export class DirectTransport implements Transport {
   #keyed(call: string, { idempotencyKey = this.#newKey() }: CallOptions = {}): Repeatable {
     return { idempotencyKey: `direct/${call}/${this.#personId}/${idempotencyKey}` }
   }
-}
-
-/** Calls into the host as if over a wire: the result is a copy, and every error is an `AskbackError`. */
-async function throughWire<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return wireCopy(await call())
-  } catch (error) {
-    throw wireError(error)
-  }
-}
-
-function wireError(error: unknown): AskbackError {
-  if (!(error instanceof AskbackError)) {
-    return new AskbackError('internal', 'Something went wrong in the host.', { cause: error })
-  }
-  const { code, message, details } = error
-  return new AskbackError(code, message, { details: wireCopy(details) })
-}
-
-function wireCopy<T>(value: T): T {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a copy has the type of the original
-  return value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T)
 }

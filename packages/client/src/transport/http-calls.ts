@@ -47,7 +47,7 @@ export class HttpCalls {
   async json<T>(request: HttpRequest): Promise<T> {
     for (let failures = 0; ;) {
       try {
-        return await this.#attempt<T>(request)
+        return await this.attempt<T>(request)
       } catch (error) {
         failures += 1
         const mayRetry =
@@ -72,7 +72,8 @@ export class HttpCalls {
     return response
   }
 
-  async #attempt<T>(request: HttpRequest): Promise<T> {
+  /** One attempt. Throws `unavailable` if there was no reply in time. */
+  async attempt<T>(request: HttpRequest): Promise<T> {
     const { clock } = this.#options.backoff
     const attempt = new AbortController()
     const abort = () => attempt.abort(request.signal?.reason)

@@ -1,13 +1,13 @@
 import {
   AskbackError,
   Backoff,
+  type BackoffOptions,
   type CreateSessionBody,
   type Interaction,
   type MessageBody,
   type PermissionMode,
   type Session,
   type SessionEvent,
-  type Timing,
 } from '@askback/protocol'
 import { HttpCalls, type Fetch, type HttpRequest } from './http-calls.js'
 import { readHttpStream } from './http-streams.js'
@@ -33,7 +33,7 @@ import {
   type Transport,
 } from './transport.js'
 
-export interface HttpTransportOptions extends Timing {
+export interface HttpTransportOptions extends BackoffOptions {
   /**
    * The address of the gateway, such as `http://127.0.0.1:4100`.
    *

@@ -1,0 +1,28 @@
+import type { CreateSessionBody, Interaction, Json, OpenBody, Session } from '@askback/protocol'
+import type { ChangeItem, InboxPage, StreamItem } from '../transport/transport.js'
+
+/** How a session that asks reaches its desk: by calls in the same process, or over HTTP. All else is the same for both. */
+export interface AskingPort {
+  createSession(body: CreateSessionBody, call: AskingCall): Promise<Session>
+  /** Opens a request. A repeated key returns the request of the first call, or the one that it was reprompted as. */
+  open(sessionId: string, body: OpenBody, call: AskingCall): Promise<OpenedRequest>
+  /** Waits until the request is settled, and claims its settlement: `delivered` says whether another receiver had claimed it before. */
+  wait(interaction: Interaction, signal: AbortSignal): Promise<Interaction>
+  cancel(interaction: Pick<Interaction, 'sessionId' | 'interactionId'>, call: AskingCall): Promise<void>
+  events(sessionId: string, after: number, signal: AbortSignal): AsyncIterable<StreamItem>
+  inbox(after: string | null, signal: AbortSignal): Promise<InboxPage>
+  changes(signal: AbortSignal): AsyncIterable<ChangeItem>
+  respond(interaction: Interaction, answer: Json, call: AskingCall): Promise<Interaction>
+}
+
+export interface AskingCall {
+  /** Visible ASCII characters. */
+  idempotencyKey: string
+  signal: AbortSignal
+}
+
+export interface OpenedRequest {
+  interaction: Interaction
+  /** It was settled at once, or before, and this call claimed the settlement. */
+  isClaimed: boolean
+}

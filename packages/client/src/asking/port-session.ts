@@ -1,0 +1,352 @@
+import {
+  AskbackError,
+  copyJson,
+  durationMs,
+  interactionInError,
+  parseWith,
+  sha256Hex,
+  type Interaction,
+  type Json,
+  type OpenBody,
+  type SessionEvent,
+  type StandardSchema,
+} from '@askback/protocol'
+import { randomKey } from '../transport/transport.js'
+import { approvalRequest, planRequest } from './approval.js'
+import type {
+  PlanApproval,
+  ApproveOptions,
+  AskbackSession,
+  AskbackSessionOptions,
+  AskedKind,
+  AskingOptions,
+  Choice,
+  ChooseOptions,
+  FormOptions,
+  ReviewPlanOptions,
+  ReadEventsOptions,
+  TypedQuestion,
+  TypedReplies,
+  WithApprovalOptions,
+} from './askback.js'
+import { Asked, type AskOutcome } from './asked.js'
+import type { AskingPort } from './asking-port.js'
+import { eventsInOrder } from './events-in-order.js'
+import { FormFromSchema } from './form.js'
+import { checkOptionNames } from './option-names.js'
+import { outcomeOf, type AskedRequest } from './asked-request.js'
+import { chooseManyRequest, chooseRequest, questionsRequest, textRequest } from './question.js'
+
+const ASKING_OPTIONS = ['key', 'timeout', 'onTimeout', 'signal', 'cancelOn', 'toolCallId', 'onOpen']
+const QUESTION_OPTIONS = [...ASKING_OPTIONS, 'header', 'defaultAnswer']
+const CHOOSE_OPTIONS = [...QUESTION_OPTIONS, 'allowOther']
+const APPROVE_OPTIONS = [...ASKING_OPTIONS, 'title', 'description', 'reason', 'preview', 'schema']
+const FORM_OPTIONS = [...ASKING_OPTIONS, 'message', 'initialValues', 'defaultAnswer']
+const SESSION_OPTIONS = ['cwd', 'title']
+
+/** A bound for the search below: nobody deletes the session of the same name that often. */
+const MAX_DELETED_SESSIONS = 100
+
+/** The session of `connect`, on whatever way to its desk. */
+export class PortSession implements AskbackSession {
+  readonly #port: AskingPort
+  readonly #session: string | { id: string }
+  readonly #options: AskbackSessionOptions
+  /** Aborts when the connection is closed. */
+  readonly #closed: AbortSignal
+  #id: Promise<string> | null = null
+
+  constructor(
+    port: AskingPort,
+    session: string | { id: string },
+    options: AskbackSessionOptions,
+    closed: AbortSignal,
+  ) {
+    checkOptionNames(options, SESSION_OPTIONS, 'session()')
+    if (typeof session === 'string' ? session === '' : typeof session?.id !== 'string')
+      throw new AskbackError('invalid_request', 'A session is a name or { id }.')
+    this.#port = port
+    this.#session = session
+    this.#options = options
+    this.#closed = closed
+  }
+
+  async id({ signal, ...others }: { signal?: AbortSignal } = {}): Promise<string> {
+    checkOptionNames(others, [], 'id()')
+    return abortable(this.#sessionId(), this.#untilClosed(signal))
+  }
+
+  // The overloads of the interface have the types of the labels; here they are texts.
+  choose(
+    question: string,
+    choices: readonly Choice<string>[],
+    options: ChooseOptions<string> & { allowOther?: boolean } = {},
+  ): Asked<never> {
+    return this.#ask(options, CHOOSE_OPTIONS, 'choose()', () => chooseRequest(question, choices, options))
+  }
+
+  chooseMany(
+    question: string,
+    choices: readonly Choice<string>[],
+    options: ChooseOptions<readonly string[]> & { allowOther?: boolean } = {},
+  ): Asked<never> {
+    return this.#ask(options, CHOOSE_OPTIONS, 'chooseMany()', () =>
+      chooseManyRequest(question, choices, options),
+    )
+  }
+
+  askText(question: string, options: ChooseOptions<string> = {}): Asked<string> {
+    return this.#ask(options, QUESTION_OPTIONS, 'askText()', () => textRequest(question, options))
+  }
+
+  ask<const Questions extends readonly TypedQuestion[]>(
+    questions: Questions,
+    options: AskingOptions = {},
+  ): Asked<TypedReplies<Questions>> {
+    return this.#ask(options, ASKING_OPTIONS, 'ask()', () => questionsRequest(questions))
+  }
+
+  approve<Input>(toolName: string, input: Input, options: ApproveOptions<Input> = {}): Asked<Input> {
+    return this.#ask(options, APPROVE_OPTIONS, 'approve()', () => approvalRequest(toolName, input, options))
+  }
+
+  withApproval<Input, Result>(
+    toolName: string,
+    run: (input: Input) => Result | Promise<Result>,
+    options: WithApprovalOptions<Input> = {},
+  ): (input: Input, call?: Pick<AskingOptions, 'signal' | 'cancelOn' | 'onOpen'>) => Promise<Result> {
+    checkOptionNames(options, APPROVE_OPTIONS, 'withApproval()')
+    const { key: keyOf, ...rest } = options
+    return async (input, call = {}) => {
+      checkOptionNames(call, ['signal', 'cancelOn', 'onOpen'], toolName)
+      const key = keyOf && { key: checkedKey(keyOf(input)) }
+      // Throws unless this call, and no other, got the approval.
+      const allowed = await this.approve(toolName, input, { ...rest, ...call, ...key })
+      return run(allowed)
+    }
+  }
+
+  reviewPlan(plan: string, options: ReviewPlanOptions = {}): Asked<PlanApproval> {
+    const known = [...ASKING_OPTIONS, 'planFilePath']
+    return this.#ask(options, known, 'reviewPlan()', () => planRequest(plan, options))
+  }
+
+  form<Value>(schema: StandardSchema<Value>, options: FormOptions = {}): Asked<Value> {
+    return Asked.of(this.#fillForm(schema, options))
+  }
+
+  request<Request, Answer>(
+    kind: AskedKind<Request, Answer>,
+    request: Request,
+    options: AskingOptions = {},
+  ): Asked<Answer> {
+    return this.#ask(options, ASKING_OPTIONS, 'request()', () => ({
+      kind: kind.kind,
+      request: copyJson(request, 'request'),
+      read: ({ answer }) => ({
+        value: parseWith(kind.answer, answer, { code: 'invalid_answer', what: 'the answer' }),
+      }),
+    }))
+  }
+
+  async *events(options: ReadEventsOptions = {}): AsyncGenerator<SessionEvent, undefined> {
+    checkOptionNames(options, ['after', 'signal'], 'events()')
+    const { after = 0, signal } = options
+    const end = this.#untilClosed(signal)
+    try {
+      const sessionId = await abortable(this.#sessionId(), end)
+      yield* eventsInOrder(this.#port.events(sessionId, after, end), { sessionId, after })
+    } catch (error) {
+      if (!signal?.aborted) throw error
+    }
+    this.#closed.throwIfAborted()
+  }
+
+  #ask<Value>(
+    options: AskingOptions,
+    known: readonly string[],
+    method: string,
+    prepare: () => AskedRequest<unknown>,
+  ): Asked<Value> {
+    const settle = async () => {
+      checkOptionNames(options, known, method)
+      const prepared = prepare()
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types of the interface follow from what was asked, which the desk has checked
+      return outcomeOf(await this.#settle(prepared, options), prepared.read) as AskOutcome<Value>
+    }
+    return Asked.of(settle())
+  }
+
+  /** The values that the schema refuses are asked for again, until the deadline of the first request. */
+  async #fillForm<Value>(schema: StandardSchema<Value>, options: FormOptions): Promise<AskOutcome<Value>> {
+    checkOptionNames(options, FORM_OPTIONS, 'form()')
+    const form = new FormFromSchema(schema, options)
+    let prepared = form.first()
+    let asking: AskingOptions = options
+    for (let times = 1; ; times += 1) {
+      const interaction = await this.#settle(prepared, asking)
+      const outcome = outcomeOf(interaction, prepared.read)
+      if (!outcome.ok) return outcome
+      if (outcome.value.fits) return { ...outcome, value: outcome.value.value }
+      prepared = form.again(outcome.value.values, outcome.value.problems)
+      asking = { ...options, timeout: timeLeft(interaction) }
+      // The same number of times leads to the same request, so a restarted program finds it by its key.
+      if (options.key !== undefined) asking.key = `${options.key}\n${times}`
+    }
+  }
+
+  /** Opens a request and waits until it is settled. */
+  async #settle(prepared: AskedRequest<unknown>, options: AskingOptions): Promise<Interaction> {
+    const { cancelOn, onOpen } = options
+    const signal = this.#untilClosed(options.signal)
+    signal.throwIfAborted()
+    cancelOn?.throwIfAborted()
+    const { interaction, isClaimed } = await this.#open(prepared, options, signal)
+    onOpen?.(interaction)
+    if (isClaimed) return interaction
+    const cancelled = cancelOn && AbortSignal.any([cancelOn])
+    return this.#cancelOn(cancelled, interaction, this.#port.wait(interaction, signal))
+  }
+
+  async #open(prepared: AskedRequest<unknown>, options: AskingOptions, signal: AbortSignal) {
+    const { key } = options
+    // Keys are hashed, because a header cannot have every character.
+    const idempotencyKey = key === undefined ? randomKey() : sha256Hex(checkedKey(key))
+    const body = openBody(prepared, options, typeof this.#session === 'string' ? idempotencyKey : null)
+    const open = async () => this.#port.open(await this.#sessionId(), body, { idempotencyKey, signal })
+    try {
+      return await abortable(open(), signal)
+    } catch (error) {
+      const isGone = error instanceof AskbackError && error.code === 'not_found'
+      if (!isGone || typeof this.#session !== 'string') throw error
+      // Somebody deleted the session of this name: it is made again.
+      this.#id = null
+      return abortable(open(), signal)
+    }
+  }
+
+  /** Cancels the request when the signal aborts. The wait then ends with the cancellation, or with an answer that was faster. */
+  async #cancelOn(
+    signal: AbortSignal | undefined,
+    interaction: Interaction,
+    waited: Promise<Interaction>,
+  ): Promise<Interaction> {
+    if (!signal) return waited
+    let stop = () => {}
+    const cancelFailed = new Promise<never>((_, reject) => {
+      const cancel = () => void this.#cancel(interaction).catch(reject)
+      stop = () => signal.removeEventListener('abort', cancel)
+      if (signal.aborted) cancel()
+      else signal.addEventListener('abort', cancel, { once: true })
+    })
+    try {
+      return await Promise.race([waited, cancelFailed])
+    } finally {
+      stop()
+    }
+  }
+
+  async #cancel(interaction: Pick<Interaction, 'sessionId' | 'interactionId'>): Promise<void> {
+    try {
+      const call = { idempotencyKey: randomKey(), signal: this.#untilClosed(undefined) }
+      await this.#port.cancel(interaction, call)
+    } catch (error) {
+      if (!(error instanceof AskbackError) || error.code !== 'already_settled') throw error
+      const { sessionId } = interaction
+      const next = interactionInError(error)?.supersededBy
+      // A reprompted form is pending under another id (L6). Any other settlement is what the wait ends with.
+      if (next !== undefined) await this.#cancel({ sessionId, interactionId: next })
+    }
+  }
+
+  #sessionId(): Promise<string> {
+    if (typeof this.#session !== 'string') return Promise.resolve(this.#session.id)
+    const known = this.#id ?? this.#findSession(this.#session)
+    this.#id = known
+    // The next call tries again.
+    known.catch(() => {
+      if (this.#id === known) this.#id = null
+    })
+    return known
+  }
+
+  /** The session that was made under the key of this name. The key of a deleted session stays used: then the next key counts. */
+  async #findSession(name: string): Promise<string> {
+    const body = { agent: null, title: name, ...this.#options }
+    const key = sha256Hex(`session ${name}`)
+    for (let deleted = 0; ; deleted += 1) {
+      const idempotencyKey = deleted === 0 ? key : `${key}.${deleted}`
+      try {
+        const call = { idempotencyKey, signal: this.#untilClosed(undefined) }
+        return (await this.#port.createSession(body, call)).id
+      } catch (error) {
+        if (!(error instanceof AskbackError)) throw error
+        // It was made with another title or folder.
+        if (error.code === 'idempotency_mismatch') return sessionIn(error)
+        if (error.code !== 'not_found' || deleted === MAX_DELETED_SESSIONS) throw error
+      }
+    }
+  }
+
+  /** A signal for one call: many listeners on a shared one would make Node.js warn of a leak. */
+  #untilClosed(signal: AbortSignal | undefined): AbortSignal {
+    return AbortSignal.any(signal ? [signal, this.#closed] : [this.#closed])
+  }
+}
+
+/** `ownCall` is set where no agent reports tool calls, so that the desk need not wait for the call that asks. */
+function openBody(
+  { kind, toolName, request, defaultAnswer }: AskedRequest<unknown>,
+  { timeout, onTimeout, toolCallId }: AskingOptions,
+  ownCall: string | null,
+): OpenBody {
+  if (onTimeout !== undefined && onTimeout !== 'deny' && onTimeout !== 'keep')
+    throw new AskbackError('invalid_request', 'onTimeout is "deny" or "keep"; defaultAnswer has an answer.')
+  if (onTimeout !== undefined && defaultAnswer !== undefined)
+    throw new AskbackError('invalid_request', 'onTimeout and defaultAnswer exclude each other.')
+  const atDeadline: Json | undefined = defaultAnswer === undefined ? onTimeout : { answer: defaultAnswer }
+  const call = toolCallId ?? (ownCall === null ? undefined : `ask_${ownCall}`)
+  return {
+    kind,
+    request,
+    ...(toolName !== undefined && { toolName }),
+    ...(call !== undefined && { toolCallId: call }),
+    ...(timeout !== undefined && { timeoutMs: durationMs(timeout, 'timeout') }),
+    ...(atDeadline !== undefined && { onTimeout: atDeadline }),
+  }
+}
+
+/** An empty key, or none where a function should make one, would make requests that no restarted program finds. */
+function checkedKey(key: unknown): string {
+  if (typeof key === 'string' && key !== '') return key
+  throw new AskbackError('invalid_request', 'A key is a text that is not empty.')
+}
+
+/** From the log alone, so that it is the same in a program that was restarted. */
+function timeLeft({ expiresAt, settledAt }: Interaction): number | 'never' {
+  if (expiresAt === undefined || settledAt === undefined) return 'never'
+  return Math.max(expiresAt - settledAt, 1)
+}
+
+function sessionIn(error: AskbackError): string {
+  const { details } = error
+  const isNamed = typeof details === 'object' && details !== null && 'sessionId' in details
+  if (isNamed && typeof details.sessionId === 'string') return details.sessionId
+  throw error
+}
+
+/** The call goes on when the signal aborts, since other callers may share it. */
+async function abortable<Result>(call: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  let stop = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    const abort = () => reject(signal.reason)
+    stop = () => signal.removeEventListener('abort', abort)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+  })
+  try {
+    return await Promise.race([call, aborted])
+  } finally {
+    stop()
+  }
+}
