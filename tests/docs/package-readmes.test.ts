@@ -52,9 +52,12 @@ describe('the sample in the README prints what the README says', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it.each(['agents', 'client', 'connectors', 'core', 'gateway', 'protocol'])('of %s', async (name) => {
-    await expectAsSaid(`packages/${name}/README.md`)
-  })
+  it.each(['agents', 'client', 'connectors', 'core', 'gateway', 'protocol', 'testing'])(
+    'of %s',
+    async (name) => {
+      await expectAsSaid(`packages/${name}/README.md`)
+    },
+  )
 
   it('of store-sqlite', async () => {
     await expectAsSaid('packages/store-sqlite/README.md', { 'askback.db': join(folder, 'askback.db') })
