@@ -12,6 +12,17 @@ it('the custom tool of the guide runs and prints what the guide says', async () 
   expect(expected).toEqual(printed)
 })
 
+it.each([
+  ['asking-from-typescript.md', 'autoAnswer('],
+  ['testing.md', 'autoAnswer('],
+  ['testing.md', 'NotAnswered'],
+  ['testing.md', 'fakeClock('],
+])('the sample of %s with %s prints what the guide says', async (guide, containing) => {
+  const { printed, expected } = await runSample(`docs/guides/${guide}`, { containing })
+  expect(expected).not.toEqual([])
+  expect(printed).toEqual(expected)
+})
+
 it('the index links to every guide', () => {
   const index = readFileSync(new URL('README.md', guides), 'utf8')
   const missing = readdirSync(guides).filter((name) => name !== 'README.md' && !index.includes(`(${name})`))
