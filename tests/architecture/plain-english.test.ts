@@ -25,6 +25,7 @@ const rewritten = [
   'tests/cluster/',
   'tests/connectors/',
   'tests/durability/',
+  'tests/simulation/',
   'tests/transports/',
   'bench/core/',
   'bench/gateway/',

@@ -1,21 +1,21 @@
 import type { Opened, SessionDefaults, Settlement } from '@askback/core'
 import type { AskbackError } from '@askback/protocol'
 import { describe, randomAsking, type Asking } from './asking.js'
-import type { Asked } from './log-model.js'
+import type { LoggedInteraction } from './log-model.js'
 import type { SentOpen } from './sent.js'
-import { checkHandOver, checkSettlement, checkTold } from './told.js'
+import { checkHandOver, checkSettlement, checkReturned } from './interaction-rules.js'
 import { holds } from './violation.js'
 import type { Waits } from './waits.js'
 import type { World } from './world.js'
 
-/** Agents: they ask, and wait until they know how it ended, whatever happens in between. */
+/** Agents that ask, and retry through every crash and fault until they have the settlement. */
 export class Agents {
   readonly #world: World
   readonly #waits: Waits
   readonly #defaults: ReadonlyMap<string, SessionDefaults>
   readonly #asked: Asking[] = []
-  /** Those that were when somebody asked. */
-  readonly #superseded = new Map<string, Set<Asked>>()
+  /** By asking agent: the interactions that were already superseded when it asked. */
+  readonly #superseded = new Map<string, Set<LoggedInteraction>>()
 
   constructor(world: World, waits: Waits, defaults: ReadonlyMap<string, SessionDefaults>) {
     this.#world = world
@@ -63,7 +63,7 @@ export class Agents {
     const { model } = this.#world
     const { sessionId, kind, request, agentId, rendezvous: _, ...rest } = input
     const again = () => {
-      // Who owns the tool call takes up what it asked before (L11).
+      // A repeated request with `attach` for the same tool call gets the interaction of the first (L11).
       if (sent.keyed || sent.owns) this.#world.retry(agentId, () => this.#request(input, sent))
     }
     this.#world.call<Settlement>(
@@ -93,11 +93,11 @@ export class Agents {
     const { model, random } = this.#world
     const { agentId, sessionId, claim = false } = input
     const { interactionId } = interaction
-    const asked = checkTold(model, interaction)
+    const asked = checkReturned(model, interaction)
     const wrong = () => `${agentId} got ${interactionId} of ${asked.request.agentId}, created: ${created}`
     const own = asked.request.agentId === agentId
     holds(interaction.digest === sent.digest && (own || !created), 'L11', wrong)
-    // Under a key it gets what it got the first time, whatever became of that since.
+    // Under an idempotency key it gets its first interaction again, even if that was superseded since.
     const superseded = sent.keyed
       ? this.#superseded.get(agentId)!.has(asked)
       : interaction.settlement === 'superseded'
@@ -106,7 +106,7 @@ export class Agents {
     const isSame = first === undefined || first === asked || first.session !== asked.session
     holds(isSame, 'idempotency', wrong)
     if (sent.keyed) this.#world.firsts.set(agentId, asked)
-    // What a rule or a mode has approved at once is handed over with it.
+    // If a rule or a mode approved it at once, `open` returns the settlement as claimed.
     if (created && interaction.status === 'settled' && claim) checkHandOver(model, interactionId, interaction)
     else if (random.chance(0.85)) this.#waits.start(sessionId, interactionId)
   }

@@ -1,5 +1,5 @@
 import type { SessionEvent } from '@askback/protocol'
-import { checkDurable } from './durable.js'
+import { checkDurable } from './delivery-rules.js'
 import type { LoggedSession } from './log-model.js'
 import type { Process } from './process.js'
 import { holds } from './violation.js'
@@ -8,17 +8,17 @@ import type { World } from './world.js'
 interface Following {
   name: string
   process: Process
-  /** How many commits there were when the desk said that all later ones will be told; `null` before that. */
+  /** The number of commits when the desk promised to deliver all later ones; `null` before that. */
   from: number | null
-  told: Map<LoggedSession, number>
+  received: Map<LoggedSession, number>
   ids: Set<string>
   stop: (() => void) | null
   isStopped: boolean
 }
 
-const MOST = 3
+const MAX_FOLLOWERS = 3
 
-/** Those who read what happens in all sessions, each from one process. */
+/** Followers of all sessions, each connected to one process. */
 export class AllFollowers {
   readonly #world: World
   #following: Following[] = []
@@ -27,11 +27,11 @@ export class AllFollowers {
     this.#world = world
   }
 
-  /** Somebody begins to follow, or stops. */
+  /** A follower starts or stops. */
   act(): void {
     this.#following = this.#following.filter(({ process, isStopped }) => process.alive && !isStopped)
     const { random } = this.#world
-    if (this.#following.length < MOST && !random.chance(0.25)) return this.#follow()
+    if (this.#following.length < MAX_FOLLOWERS && !random.chance(0.25)) return this.#follow()
     const one = this.#following.length > 0 ? random.pick(this.#following) : undefined
     if (!one?.stop) return
     this.#world.note(`${one.name} stops following all sessions`)
@@ -39,11 +39,11 @@ export class AllFollowers {
     one.stop()
   }
 
-  /** Each has been told every commit since it began, but for those that were erased before. */
+  /** Each follower has received every commit since it started, except those of erased sessions. */
   checkAtRest(): void {
     const { model } = this.#world
     for (const { name, process, from, isStopped, ids } of this.#following) {
-      if (!process.alive || isStopped || from === null || process.unheard.size > 0) continue
+      if (!process.alive || isStopped || from === null || process.missedDoorbells.size > 0) continue
       for (const { session, events } of model.commits.slice(from)) {
         if (model.sessions.get(session.id) !== session) continue
         const missed = events.find(({ id }) => !ids.has(id))
@@ -58,21 +58,21 @@ export class AllFollowers {
     const one: Omit<Following, 'process'> = {
       name,
       from: null,
-      told: new Map(),
+      received: new Map(),
       ids: new Set(),
       stop: null,
       isStopped: false,
     }
     const take = (events: SessionEvent[], texts: string[]) => {
-      holds(!one.isStopped, 'in order', () => `${name} is told of events after it has stopped`)
+      holds(!one.isStopped, 'in order', () => `${name} gets events after it has stopped`)
       holds(texts.length === events.length, 'in order', () => `${name} gets texts that are not its events`)
       for (const event of events) {
         const log = checkDurable(model, event)
-        const before = one.told.get(log)
-        const where = () => `${name} is told ${event.seq} of ${log.id} after ${before}`
-        // What was committed before it began may be missing, but in the middle nothing is.
+        const before = one.received.get(log)
+        const where = () => `${name} gets ${event.seq} of ${log.id} after ${before}`
+        // Events from before it started may be missing; between two that it received, none may be.
         holds(before === undefined || before + 1 === event.seq, 'in order', where)
-        one.told.set(log, event.seq)
+        one.received.set(log, event.seq)
         one.ids.add(event.id)
       }
     }

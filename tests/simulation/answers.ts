@@ -1,15 +1,15 @@
 import type { BoundDesk, PersonCaller } from '@askback/core'
 import type { Interaction } from '@askback/protocol'
-import type { Asked } from './log-model.js'
+import type { LoggedInteraction } from './log-model.js'
 import { send, target, type SessionCall } from './person.js'
 import { checkRefusal } from './refusals.js'
 import { randomAnswer } from './requests.js'
 import type { Fit, Sent } from './sent.js'
-import { checkTold } from './told.js'
+import { checkReturned } from './interaction-rules.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
 
-/** People answer what they see in the log, rightly or wrongly, in time or late, and now and then two at once. */
+/** People answer interactions of the log with valid or invalid answers, in time or late, and sometimes two at once. */
 export function respond(world: World, sessionId: string): void {
   const asked = target(world, sessionId)
   if (!asked) return
@@ -17,7 +17,7 @@ export function respond(world: World, sessionId: string): void {
   if (world.random.chance(0.25)) answer(world, asked)
 }
 
-function answer(world: World, asked: Asked): void {
+function answer(world: World, asked: LoggedInteraction): void {
   const { random } = world
   const { sessionId, interactionId, kind, request, digest } = asked.request
   const { answer: given, fit } = randomAnswer(kind, request, { random, lasting: asked.session.cwd !== null })
@@ -39,7 +39,7 @@ function answer(world: World, asked: Asked): void {
   })
   const input = { ...call, interactionId, answer: given, ...(named !== undefined && { digest: named }) }
   const name = `respond ${interactionId} ${fit} ${JSON.stringify(given)}`
-  settle(world, sent, { caller, call }, name, async (desk) => (await desk.respond(input)).interaction)
+  sendMaybeTwice(world, sent, { caller, call }, name, async (desk) => (await desk.respond(input)).interaction)
 }
 
 export function cancel(world: World, sessionId: string): void {
@@ -48,7 +48,7 @@ export function cancel(world: World, sessionId: string): void {
   const { interactionId } = asked.request
   const { sent, caller, call } = send(world, sessionId, { what: 'cancel', interactionId })
   const input = { ...call, interactionId }
-  settle(
+  sendMaybeTwice(
     world,
     sent,
     { caller, call },
@@ -57,7 +57,12 @@ export function cancel(world: World, sessionId: string): void {
   )
 }
 
-function answerToolCall(world: World, asked: Asked, answer: { decision: 'approve' }, fit: Fit): void {
+function answerToolCall(
+  world: World,
+  asked: LoggedInteraction,
+  answer: { decision: 'approve' },
+  fit: Fit,
+): void {
   const { sessionId, toolCallId } = asked.request
   const { sent, caller, call } = send(world, sessionId, {
     what: 'answer',
@@ -68,10 +73,12 @@ function answerToolCall(world: World, asked: Asked, answer: { decision: 'approve
     digestFits: true,
   })
   const input = { ...call, toolCallId, kind: 'approval', ...answer } as const
-  settle(world, sent, { caller, call }, `${fit} for ${toolCallId}`, (desk) => desk.answerToolCall(input))
+  sendMaybeTwice(world, sent, { caller, call }, `${fit} for ${toolCallId}`, (desk) =>
+    desk.answerToolCall(input),
+  )
 }
 
-function settle(
+function sendMaybeTwice(
   world: World,
   sent: Sent,
   who: { caller: PersonCaller; call: SessionCall },
@@ -83,7 +90,7 @@ function settle(
   else world.sendKeyed(send)
 }
 
-/** L3: an answer that was acknowledged is the settlement; everybody else gets the winner. */
+/** L3: an acknowledged answer is the settlement; every other answer gets an error with that settlement. */
 function attempt(
   world: World,
   sent: Sent,
@@ -99,8 +106,8 @@ function attempt(
     if (keyed) world.retry(sent.id, () => attempt(world, sent, who, name, work))
   }
   world.call(`${sent.id} ${name}${keyed ? ' keyed' : ''}`, (desk) => work(desk.as(who.caller)), {
-    done: (told) => {
-      const { response } = checkTold(model, told)
+    done: (returned) => {
+      const { response } = checkReturned(model, returned)
       const wins = response?.by?.name === sent.id
       holds(wins, 'L3', () => `${sent.id} was acknowledged, but ${JSON.stringify(response)} counts`)
     },

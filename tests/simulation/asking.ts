@@ -6,7 +6,7 @@ import type { Random } from './random.js'
 
 export type Asking = OpenInput & { agentId: string; kind: KindName; toolName: string }
 
-/** Something to ask, new or again, with every option now and then, and what must become of it. */
+/** A random request, new or repeated, with random options, and the effect that it must have. */
 export function randomAsking(
   random: Random,
   id: string,
@@ -14,11 +14,11 @@ export function randomAsking(
 ): { input: Asking; sent: SentOpen } {
   const again = before.length > 0 && random.chance(0.4) ? random.pick(before) : undefined
   const kind = again?.kind ?? random.pick(kinds)
-  // The same, or at the same call something else (L11).
+  // The same request again, or another one at the same tool call (L11).
   const { toolName, request } = again && random.chance(0.5) ? again : randomRequest(kind, random)
   const toolCallId =
     again?.toolCallId ?? (random.chance(0.5) ? `${sessionId}-t${random.between(1, 3)}` : undefined)
-  // Now and then a default that cannot be stored there.
+  // Sometimes a default answer whose rule cannot be stored, as the session has no folder.
   const lasting = cwd !== undefined || random.chance(0.1)
   const onTimeout = random.weighted<() => OnTimeout | undefined>([
     [5, () => undefined],

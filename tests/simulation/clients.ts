@@ -14,9 +14,9 @@ import type { LoggedSession } from './log-model.js'
 import { same } from './origin-rules.js'
 import { send } from './person.js'
 import { randomAnswer } from './requests.js'
-import { simulatedFetch, type WhoAnswers } from './requests-to-gateway.js'
+import { simulatedFetch, type FindOrigin } from './requests-to-gateway.js'
 import { checkRefusal } from './refusals.js'
-import { checkTold } from './told.js'
+import { checkReturned } from './interaction-rules.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
 
@@ -24,25 +24,25 @@ interface Person {
   name: string
   client: Client
   sessionId: string
-  /** The snapshots that it got: what came before one is cut to a window, what comes after is not. */
+  /** The snapshots that it got. Turns before a snapshot are cut to a window; later ones are all in the state. */
   snapshots: { logId: string; seq: number }[]
   leave: (() => void)[]
 }
 
-const MOST = 3
-/** To look at everything that somebody sees takes time. */
-const CHECKED = 0.1
+const MAX_PEOPLE = 3
+/** Probability of checking a change: comparing the whole state is slow. */
+const CHECK_PROBABILITY = 0.1
 const KEEP_ALL = { turnsKept: Number.POSITIVE_INFINITY }
 
-/** People with the client's own stores: each looks at one session and at the inbox, and answers there. */
+/** People who use the stores of the client package: each has one session and the inbox open, and answers there. */
 export class Clients {
   readonly #world: World
   readonly #people: Person[] = []
   readonly #answered: (sessionId: string) => void
-  /** Of the answers that are on their way, by interaction and person. */
-  readonly #answers = new Map<string, ReturnType<WhoAnswers>>()
+  /** The origins of the answers in progress, by interaction id. */
+  readonly #answers = new Map<string, ReturnType<FindOrigin>>()
 
-  /** `answered` is called after each answer that counts. */
+  /** `answered` is called after each accepted answer. */
   constructor(world: World, answered: (sessionId: string) => void) {
     this.#world = world
     this.#answered = answered
@@ -57,14 +57,14 @@ export class Clients {
     if (this.#people.length === 0) return this.#open(sessionId)
     const person = random.pick(this.#people)
     random.weighted<() => void>([
-      [this.#people.length < MOST ? 2 : 0, () => this.#open(sessionId)],
+      [this.#people.length < MAX_PEOPLE ? 2 : 0, () => this.#open(sessionId)],
       [8, () => this.#respond(person)],
       [2, () => person.client.reconnect()],
       [0.5, () => this.#close(person)],
     ])()
   }
 
-  /** The network is back: nobody waits any longer. */
+  /** The network works again: all clients reconnect without waiting for their backoff. */
   reconnect(): void {
     for (const { client } of this.#people) client.reconnect()
   }
@@ -73,14 +73,14 @@ export class Clients {
     for (const { client } of this.#people) client.close()
   }
 
-  /** What each one sees is the log; what waits in the inbox is what is pending. */
+  /** The state of each client is that of the log, and each inbox shows exactly the pending interactions. */
   checkAtRest(): void {
     const { model, live } = this.#world
-    const isUnheard = (id: string) => live.some(({ unheard }) => unheard.has(id))
+    const hasMissedDoorbell = (id: string) => live.some(({ missedDoorbells }) => missedDoorbells.has(id))
     for (const person of this.#people) {
       const session = model.sessions.get(person.sessionId)
-      if (session && !session.ended && !isUnheard(session.id)) this.#checkSession(person, session)
-      if (live.some(({ unheard }) => unheard.size > 0)) continue
+      if (session && !session.ended && !hasMissedDoorbell(session.id)) this.#checkSession(person, session)
+      if (live.some(({ missedDoorbells }) => missedDoorbells.size > 0)) continue
       const { items } = person.client.inbox.getSnapshot()
       const shown = (items ?? []).map(({ interactionId }) => interactionId).sort()
       const pending = [...model.sessions.values()].flatMap((log) => [...log.pending]).sort()
@@ -98,7 +98,7 @@ export class Clients {
     this.#checkShown(person)
   }
 
-  /** At any moment: what somebody sees is the log that it says, up to the place that it says. */
+  /** At any moment a client shows the state of the log that it names, up to the `seq` that it names. */
   #checkShown({ name, client, sessionId, snapshots }: Person): void {
     const { state } = client.session(sessionId).getSnapshot()
     if (!state) return
@@ -147,7 +147,7 @@ export class Clients {
     const person: Person = { name, client, sessionId, snapshots: [], leave: [] }
     this.#world.note(`${name} opens ${sessionId}`)
     const changed = () => {
-      if (random.chance(CHECKED)) this.#world.guard(() => this.#checkShown(person))
+      if (random.chance(CHECK_PROBABILITY)) this.#world.guard(() => this.#checkShown(person))
     }
     person.leave.push(client.session(sessionId).subscribe(changed))
     person.leave.push(client.inbox.subscribe(() => {}))
@@ -178,7 +178,7 @@ export class Clients {
     void store.respond(interactionId, answer).then((outcome) =>
       this.#world.guard(() => {
         if (outcome.ok) {
-          checkTold(model, outcome.interaction)
+          checkReturned(model, outcome.interaction)
           if (this.#world.live.length > 0) this.#answered(sessionId)
         } else
           checkRefusal(model, outcome.error, { sent, target: model.asked.get(interactionId), keyed: true })
@@ -187,7 +187,7 @@ export class Clients {
   }
 }
 
-/** Without what depends on the time of the snapshot. */
+/** The state without `overdue`, which depends on the time of the snapshot. */
 function shownOf(state: SessionState): Json {
   const timeless = ({ overdue: _, ...item }: Interaction) => item
   const { pending, interactions, ...json } = stateToJson(state)

@@ -12,10 +12,10 @@ import type { World } from './world.js'
 
 const PLACE = 'chat'
 
-/** A chat that shows what waits in all sessions. It outlives the process that serves it, and another goes on with it. */
+/** A chat that shows the pending requests of all sessions. It outlives the process that serves it: another takes over. */
 export class Connectors {
   readonly #world: World
-  /** What stands in the chat with its controls; `null` once they are taken away. */
+  /** The cards in the chat; `null` once a card has lost its controls. */
   readonly #messages: (TextCard | null)[] = []
   #running: { process: Process; connector: RunningConnector } | null = null
   #isSet = false
@@ -24,7 +24,7 @@ export class Connectors {
     this.#world = world
   }
 
-  /** Whether no living process serves the chat. */
+  /** Whether no running process serves the chat. */
   get isDown(): boolean {
     return this.#world.plan.connector && this.#running?.process.alive !== true
   }
@@ -43,14 +43,14 @@ export class Connectors {
     this.#running = { process, connector }
     connector.ready.then(
       () => this.#setPlace(connector),
-      // It is started again, as whoever runs it does.
+      // `start` is called again, as a service manager would do.
       () => (this.#running = null),
     )
   }
 
   /**
-   * Each request that waits has an open card, and no other has. Only a card that was shown and could not be recorded, as its
-   * process died or the store failed, is shown twice or stays.
+   * Exactly the pending requests have an open card. The exception: a card that was shown but not recorded, because its process
+   * crashed or the store failed, may be shown twice or stay open.
    */
   checkAtRest(): void {
     if (!this.#isSet || this.isDown) return
@@ -72,7 +72,7 @@ export class Connectors {
   }
 
   #surface(process: Process): Connector {
-    // A process that is gone reaches nobody any more.
+    // Calls of a crashed process never complete.
     const reach = () => (process.alive ? Promise.resolve() : new Promise<never>(() => {}))
     return {
       id: 'simulated',

@@ -5,7 +5,7 @@ import type { World } from './world.js'
 
 const ignored = { done: () => {}, refused: () => {} }
 
-/** L8: what was pending is settled when the call has come back. */
+/** L8: when the call returns, everything that was pending before it is settled. */
 export function cancelAll(
   world: World,
   sessionId: string,

@@ -18,7 +18,7 @@ import type { World } from './world.js'
 
 const ALL = 100_000
 
-/** What must hold when everything has come to rest. */
+/** What must hold at the end of a run, when nothing is in progress. */
 export async function checkEnd(world: World, waits: Waits): Promise<void> {
   checkWaits(world, waits)
   checkClaims(world)
@@ -30,39 +30,39 @@ export async function checkEnd(world: World, waits: Waits): Promise<void> {
   await checkWhole(world)
   waits.abortAll()
   for (await world.drain(); world.busy.length > 0; await world.drain()) await world.step()
-  holds(waits.size === 0, 'L10', () => `the wait for ${waits.waited.join()} goes on though it was aborted`)
+  holds(waits.size === 0, 'L10', () => `the wait for ${waits.waited.join()} continues after it was aborted`)
 }
 
-/** Every acknowledged answer has reached its waiter; who still waits, waits for what is pending. */
+/** Every acknowledged answer has reached its waiter; the remaining waiters wait for pending interactions. */
 export function checkWaits({ model }: World, waits: Waits): void {
   for (const { interactionId: waited, process } of waits.running) {
     const { request, response, session } = model.last(waited)
-    if (process?.unheard.has(session.id)) continue
+    if (process?.missedDoorbells.has(session.id)) continue
     const why = () =>
-      `${request.interactionId} is ${response?.settlement}, and who waits for ${waited} does not know`
+      `${request.interactionId} is ${response?.settlement}, and the waiter of ${waited} did not get it`
     holds(response === undefined && !session.ended, 'L10', why)
   }
 }
 
 /**
- * A claim that its process knows of was followed by the hand-over, and by that of an approval as one that may run. Where the
- * reply was lost, whoever waits in a process that is still there gets it all the same.
+ * After a confirmed claim the waiter has received the settlement, and an approval as one that may run. If the reply to the claim
+ * was lost but the process lives, it must find out that the claim was written, and its waiter receives the settlement, too.
  */
 function checkClaims({ model }: World): void {
   for (const {
     request,
     response,
     claim,
-    claimTold,
+    isClaimConfirmed,
     claimantLives,
     handedOver,
     granted,
   } of model.asked.values()) {
     const isFoundOut = claimantLives() && claim?.to === 'agent'
-    if (!claimTold && !isFoundOut) continue
+    if (!isClaimConfirmed && !isFoundOut) continue
     const isGrant = request.kind === 'approval' && response?.settlement === 'approved'
     const given = isGrant ? granted === 1 : handedOver
-    holds(given, 'L10', () => `${request.interactionId} was claimed and given to nobody`)
+    holds(given, 'L10', () => `${request.interactionId} was claimed, but no waiter received it`)
   }
 }
 
@@ -98,7 +98,7 @@ async function checkIndexes({ disk, clock, offset }: World, session: LoggedSessi
   holds(isSame, 'session index', () => `${id} differs`)
 }
 
-/** fold(snapshot, rest) = fold(all). */
+/** Folding the snapshot and the events after it gives the same state as folding all events. */
 async function checkSnapshot({ disk }: World, { id, events }: LoggedSession): Promise<void> {
   const snapshot = await disk.loadSnapshot(id)
   if (!snapshot) return
@@ -117,7 +117,7 @@ async function checkSnapshot({ disk }: World, { id, events }: LoggedSession): Pr
 
 type SnapshotJson = SessionStateJson & { headId: string; headAt: number }
 
-/** Every process has heard of everything by now. */
+/** Every process has the state of the whole log in memory. */
 export async function checkAllLive(world: World): Promise<void> {
   for (const session of world.model.sessions.values()) {
     if (session.ended) continue
@@ -127,13 +127,13 @@ export async function checkAllLive(world: World): Promise<void> {
 
 async function checkLive(world: World, process: Process, session: LoggedSession): Promise<void> {
   const { id, events, logId } = session
-  const told: SessionSnapshot[] = []
+  const snapshots: SessionSnapshot[] = []
   process.desk.snapshot(id).then(
-    (snapshot) => told.push(snapshot),
+    (snapshot) => snapshots.push(snapshot),
     (error: unknown) => world.broke(error),
   )
-  for (await world.drain(); process.line.busy; await world.drain()) await process.line.step(true)
-  const [snapshot] = told
+  for (await world.drain(); process.connection.busy; await world.drain()) await process.connection.step(true)
+  const [snapshot] = snapshots
   const behind = () => `${process.name} has ${id}@${snapshot?.seq}, the log is at ${events.length}`
   holds(snapshot?.logId === logId && snapshot.seq === events.length, 'live equals replay', behind)
   checkState(session, snapshot.seq, snapshot.state)

@@ -1,6 +1,6 @@
 import type { Advance } from '@askback/core'
 import type { SessionEvent } from '@askback/protocol'
-import { checkAdvance, ToldCursor } from './durable.js'
+import { checkAdvance, DeliveryCursor } from './delivery-rules.js'
 import type { Process } from './process.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
@@ -9,16 +9,16 @@ interface Following {
   process: Process
   sessionId: string
   /** `null` until the desk has named the head. */
-  told: ToldCursor | null
-  /** What came before that. */
+  cursor: DeliveryCursor | null
+  /** Events that arrived before the head did. */
   early: SessionEvent[] | 'gone'
   stop: (() => void) | null
   isStopped: boolean
 }
 
-const MOST = 6
+const MAX_FOLLOWERS = 6
 
-/** Those who need every durable event of one session, each from one process. */
+/** Followers that need every durable event of one session, each connected to one process. */
 export class Followers {
   readonly #world: World
   #following: Following[] = []
@@ -27,23 +27,23 @@ export class Followers {
     this.#world = world
   }
 
-  /** Somebody begins to follow a session, or stops. */
+  /** A follower starts or stops. */
   act(sessionId: string): void {
     this.#following = this.#following.filter(({ process, isStopped }) => process.alive && !isStopped)
     const { random } = this.#world
-    if (this.#following.length >= MOST || random.chance(0.15)) {
+    if (this.#following.length >= MAX_FOLLOWERS || random.chance(0.15)) {
       const one = this.#following.length > 0 ? random.pick(this.#following) : undefined
       if (one?.stop) this.#stop(one)
     } else this.#follow(sessionId)
   }
 
-  /** Each has been told the whole log after its head, or that it is gone. */
+  /** Each follower has received the whole log after its first head, or the erasure of the log. */
   checkAtRest(isRepaired: boolean): void {
-    for (const { process, sessionId, told, isStopped, stop } of this.#following) {
-      if (!process.alive || isStopped || !stop || !told || process.unheard.has(sessionId)) continue
-      // Only the repair tells other processes of an erasure.
-      const log = told.place && this.#world.model.logs.get(told.place.logId)
-      told.checkAtRest(sessionId, !isRepaired && log?.ended === true)
+    for (const { process, sessionId, cursor, isStopped, stop } of this.#following) {
+      if (!process.alive || isStopped || !stop || !cursor || process.missedDoorbells.has(sessionId)) continue
+      // Other processes learn of an erasure only by polling the store.
+      const log = cursor.position && this.#world.model.logs.get(cursor.position.logId)
+      cursor.checkAtRest(sessionId, !isRepaired && log?.ended === true)
     }
   }
 
@@ -52,7 +52,7 @@ export class Followers {
     const name = this.#world.newId('follower')
     const one: Omit<Following, 'process'> = {
       sessionId,
-      told: null,
+      cursor: null,
       early: [],
       stop: null,
       isStopped: false,
@@ -61,14 +61,14 @@ export class Followers {
       if (following.process.alive) this.#world.guard(check)
     }
     const advanced = (advance: Advance) => {
-      holds(!one.isStopped, 'in order', () => `${name} is told of ${sessionId} after it has stopped`)
+      holds(!one.isStopped, 'in order', () => `${name} gets events of ${sessionId} after it has stopped`)
       checkAdvance(model, advance)
-      if (one.told) one.told.take(advance.events)
+      if (one.cursor) one.cursor.take(advance.events)
       else if (one.early !== 'gone') one.early.push(...advance.events)
     }
     const gone = () => {
-      holds(!one.isStopped, 'gone', () => `${name} is told that ${sessionId} is gone after it has stopped`)
-      if (one.told) one.told.gone(sessionId)
+      holds(!one.isStopped, 'gone', () => `${name} gets the erasure of ${sessionId} after it has stopped`)
+      if (one.cursor) one.cursor.gone(sessionId)
       else one.early = 'gone'
     }
     const follower = {
@@ -85,9 +85,9 @@ export class Followers {
           const isThere = log?.id === sessionId && log.events[head.seq - 1]?.id === head.id
           holds(isThere, 'durable first', () => `${name} begins at ${head.logId}@${head.seq}`)
           const { early } = one
-          one.told = new ToldCursor(name, model, { logId: head.logId, seq: head.seq })
-          if (early === 'gone') one.told.gone(sessionId)
-          else one.told.take(early)
+          one.cursor = new DeliveryCursor(name, model, { logId: head.logId, seq: head.seq })
+          if (early === 'gone') one.cursor.gone(sessionId)
+          else one.cursor.take(early)
         },
         refused: ({ code, message }) => {
           const isExpected = code === 'unavailable' || code === 'not_found'

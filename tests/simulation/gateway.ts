@@ -12,7 +12,7 @@ export interface SimulatedGateway {
   allEvents: AllEvents
 }
 
-/** Few, so that pages are read again and again. */
+/** Small, so that pages are evicted and read again. */
 const CACHE_BYTES = 4000
 
 export function simulatedGateway(world: World, host: Host, store: Store): SimulatedGateway {

@@ -8,11 +8,11 @@ import { LEASE_MS, type Process } from './process.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
 
-const MOST = 4
+const MAX_SESSIONS = 4
 const BEAT_MS = 2000
 const STEPS_PER_BEAT = 60
 
-/** People who talk to agents that the processes run. */
+/** People who send messages to agents that the processes run. */
 export class Hosts {
   readonly #world: World
   readonly #ids: string[] = []
@@ -36,16 +36,16 @@ export class Hosts {
       [0.5, () => this.#control(id, 'clear')],
       [0.5, () => this.#control(id, 'delete')],
       [1, () => this.#loseAgent()],
-      [this.#ids.length < MOST ? 0.5 : 0, () => this.#create()],
+      [this.#ids.length < MAX_SESSIONS ? 0.5 : 0, () => this.#create()],
     ])()
   }
 
-  /** Whether a turn goes on somewhere. */
+  /** Whether a turn is active in any session. */
   get isBusy(): boolean {
     return this.#ids.some((id) => (this.#world.model.sessions.get(id)?.activeTurnId ?? null) !== null)
   }
 
-  /** No turn goes on that nobody runs, and nobody runs what another process runs. */
+  /** No turn is left active, and at most one process runs each session. */
   checkAtRest(): void {
     const { model, live } = this.#world
     for (const id of this.#ids) {
@@ -59,23 +59,23 @@ export class Hosts {
     }
   }
 
-  /** Each message was given to an agent, or its person was told why not. */
+  /** Each message was given to an agent, or the log says why not. */
   #checkMessages({ id, agent, events }: LoggedSession): void {
     const { given } = this.#world.runs
-    holds(agent === 'scripted', 'hosts', () => `${id} was made again by an agent that outlived it`)
+    holds(agent === 'scripted', 'hosts', () => `${id} was created again by an agent that outlived it`)
     for (const event of events) {
       if (event.type !== 'user_message' || given.has(event.text)) continue
       const later = events.slice(event.seq)
-      const isTold = later.some(
+      const isExplained = later.some(
         (one) =>
           (one.type === 'turn_ended' && one.turnId === event.turnId && one.reason !== 'done') ||
           (one.type === 'error' && one.code === AGENT_LOST),
       )
-      holds(isTold, 'messages', () => `${event.text} in ${id} was given to no agent`)
+      holds(isExplained, 'messages', () => `${event.text} in ${id} was given to no agent`)
     }
   }
 
-  /** A host gives each session an id of its own: none is made anew. */
+  /** Each session of a host gets its own id, and no id is used twice. */
   #create(): void {
     const id = `h${this.#ids.length + 1}`
     this.#ids.push(id)
@@ -85,7 +85,7 @@ export class Hosts {
       done: () => {},
       refused: ({ code, message }) => {
         const isExpected = code === 'unavailable' || code === 'not_found'
-        holds(isExpected, 'hosts', () => `${id} was not made: ${code} ${message}`)
+        holds(isExpected, 'hosts', () => `${id} was not created: ${code} ${message}`)
       },
     })
   }
@@ -106,7 +106,7 @@ export class Hosts {
     })
   }
 
-  /** Whoever gave it a key sends it again until it is answered; the others give up. */
+  /** Sends a call again until it is answered if it has an idempotency key, else only once. */
   #call(
     id: string,
     who: { caller: PersonCaller; call: SessionCall },
@@ -120,7 +120,7 @@ export class Hosts {
         this.#world.retry(`${id} ${name}`, () => this.#call(id, who, name, work))
     }
     const outcome = {
-      // It is durable, and what the process does about it has only begun.
+      // The command is durable, but the process has only started to act on it: a good moment for a crash.
       done: () => {
         if (plan.crashes > 0 && random.chance(0.1)) void this.#world.crash(process)
       },
@@ -134,12 +134,12 @@ export class Hosts {
     const process = this.#world.call(name, (_, { host }) => work(host.as(who.caller)), outcome, to)
   }
 
-  /** One process stands still until the others take over what it runs, and goes on as if nothing had happened. */
+  /** One process makes no progress until the others take over its sessions, and then continues where it was. */
   async freeze(): Promise<void> {
     const { random, live, clock } = this.#world
     const process = random.pick(live)
     process.frozen = true
-    this.#world.note(`${process.name} stands still`)
+    this.#world.note(`${process.name} freezes`)
     for (let ms = 0; ms < LEASE_MS; ms += BEAT_MS) {
       clock.advance(BEAT_MS)
       for (let steps = 0; steps < STEPS_PER_BEAT; steps++) {
@@ -148,8 +148,8 @@ export class Hosts {
       }
     }
     process.frozen = false
-    this.#world.note(`${process.name} goes on`)
-    // Before it learns that it was taken over.
+    this.#world.note(`${process.name} continues`)
+    // It gets a message before it learns that it has lost its leases.
     if (process.alive) this.#message(random.pick(this.#ids), process)
   }
 
@@ -158,7 +158,7 @@ export class Hosts {
     const agents = live.flatMap((process) => [...process.agents])
     if (agents.length === 0) return
     const agent = random.pick(agents)
-    this.#world.note(`the agent of ${agent.sessionId} goes down`)
+    this.#world.note(`the agent of ${agent.sessionId} crashes`)
     agent.lose()
   }
 }

@@ -6,7 +6,7 @@ import type { World } from './world.js'
 
 const LEASE = 'lease/'
 
-/** A session is taken only from a process that is not there any more. */
+/** A lease is taken only from a process that no longer runs. */
 export async function checkTaken(
   world: World,
   { key, value }: { key: string; value: Json | null },
@@ -19,7 +19,7 @@ export async function checkTaken(
   world.guard(() => holds(!lives, 'leases', () => `${key} was taken from ${owner}, which lives`))
 }
 
-/** What an agent asked for is given to the process that runs it, and to no other that thinks it does. */
+/** Only the process that holds the lease claims for its agent, not one that wrongly believes to hold it. */
 export async function checkClaimant(world: World, process: Process, append: Append): Promise<void> {
   const { sessionId, events } = append
   const { gatewayId, gatewayIds } = process
@@ -28,7 +28,7 @@ export async function checkClaimant(world: World, process: Process, append: Appe
   if (!isHosted || !isClaimed || gatewayId === null) return
   const lease = await world.disk.kv.get(`${LEASE}${sessionId}`)
   const owner = lease && ownerOf(lease.value)
-  // One that was taken for dead has another name, and keeps what nobody took.
+  // A process that was taken for dead has a new id, and keeps the leases that no other has taken.
   const isOwn = owner !== null && gatewayIds.has(owner)
   world.guard(() => holds(isOwn, 'leases', () => `${gatewayId} claims in ${sessionId}, which ${owner} runs`))
 }

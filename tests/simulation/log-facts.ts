@@ -1,7 +1,7 @@
 import type { EventOf, Interaction, Json, SessionStatus } from '@askback/protocol'
 import type { LoggedSession } from './log-model.js'
 
-/** L13, in other words than those that are tested. */
+/** L13, implemented independently of the code under test. */
 export function statusOf({ ended, pending, activeTurnId, agent, failed }: LoggedSession): SessionStatus {
   if (ended) return 'ended'
   const attended = activeTurnId !== null || agent === null
@@ -9,12 +9,12 @@ export function statusOf({ ended, pending, activeTurnId, agent, failed }: Logged
   return activeTurnId === null ? (failed ? 'failed' : 'idle') : 'running'
 }
 
-/** L4: from then on only the deadline's own outcome counts. */
+/** L4: from its deadline on, an interaction can only settle as the deadline says. */
 export function isLate({ expiresAt, onTimeout }: EventOf<'interaction_request'>, at: number): boolean {
   return expiresAt !== undefined && onTimeout !== 'keep' && at >= expiresAt
 }
 
-/** What a reader must see of a settled interaction. */
+/** The fields that the returned interaction and the response event must agree on. */
 export function settledFields(
   from: EventOf<'interaction_response'> | Interaction,
 ): Record<string, Json | undefined> {
@@ -23,7 +23,7 @@ export function settledFields(
   return { interactionId, digest, settlement, answer, message, by: who, via, updatedDigest, supersededBy }
 }
 
-/** A copy as it would come over the wire: without what is undefined. */
+/** A copy as it would arrive over the wire: without undefined fields. */
 export function toJson(value: unknown): Json {
   return JSON.parse(JSON.stringify(value ?? null)) as Json
 }

@@ -3,28 +3,28 @@ import type { EventOf, PermissionMode, SessionEvent } from '@askback/protocol'
 import type { Sent } from './sent.js'
 import { holds } from './violation.js'
 
-/** An interaction as the log tells it. */
-export interface Asked {
+/** An interaction as it stands in the log. */
+export interface LoggedInteraction {
   session: LoggedSession
   request: EventOf<'interaction_request'>
   response?: EventOf<'interaction_response'>
   claim?: EventOf<'interaction_delivered'>
-  /** The process that claimed it has heard so. */
-  claimTold: boolean
-  /** Whether the process that claimed it is still there. */
+  /** Whether the process that claimed it got the store's confirmation. */
+  isClaimConfirmed: boolean
+  /** Whether the process that claimed it is still running. */
   claimantLives: () => boolean
   handedOver: boolean
-  /** How often it was handed over as one that may run. */
+  /** How often a waiter received it as an approval that may run. */
   granted: number
 }
 
 export interface LoggedSession {
   id: string
-  /** The id of its first event: a session made anew under the same id has another. */
+  /** The id of its first event: a session that was created again under the same id has another. */
   logId: string
   events: SessionEvent[]
-  /** Up to where some process has told it. */
-  told: number
+  /** The highest `seq` that any process has delivered. */
+  deliveredSeq: number
   agent: string | null
   cwd: string | null
   mode: PermissionMode
@@ -34,9 +34,9 @@ export interface LoggedSession {
   pending: Set<string>
   /** Whether each tool call has ended. */
   calls: Map<string, boolean>
-  /** Who has sent its messages. */
+  /** The names of the actors of its messages; each message has its own. */
   said: Set<string>
-  asked: Asked[]
+  asked: LoggedInteraction[]
 }
 
 export type StoredRule = Pick<ApprovalRule, 'id' | 'scope'> & {
@@ -47,24 +47,24 @@ export type StoredRule = Pick<ApprovalRule, 'id' | 'scope'> & {
   logId: string
 }
 
-/** The log as it was committed, kept apart from everything that is tested: what the rules are checked against. */
+/** The committed logs in a model of their own, independent of the code under test. The rules are checked against it. */
 export class LogModel {
   readonly sessions = new Map<string, LoggedSession>()
-  /** Those that were erased, too. */
+  /** By log id, including erased ones. */
   readonly logs = new Map<string, LoggedSession>()
-  readonly asked = new Map<string, Asked>()
+  readonly asked = new Map<string, LoggedInteraction>()
   readonly responses: EventOf<'interaction_response'>[] = []
   readonly sent = new Map<string, Sent>()
-  /** All that were ever stored, by key. */
+  /** All rules that were ever stored, by key. */
   readonly rules = new Map<string, StoredRule>()
-  /** The ids of those that somebody wanted to delete. */
+  /** The ids of rules for which a deletion was requested. */
   readonly removed = new Set<string>()
-  /** In the order of the store. */
+  /** In the order in which the store committed them. */
   readonly commits: { session: LoggedSession; events: SessionEvent[] }[] = []
-  /** The log of each event. */
+  /** The log of each event, by event id. */
   readonly #logs = new Map<string, LoggedSession>()
 
-  /** Folds a committed append in the plainest way. The rules are checked by whoever looks before and after. */
+  /** Adds a committed append. Checks only the form of the log; `checkCommit` compares the state before and after. */
   commit({ sessionId, events, kv = [] }: Append): LoggedSession {
     const first = events[0]!
     if (first.type === 'session_started') this.#begin(first)
@@ -75,7 +75,7 @@ export class LogModel {
       holds(
         event.seq === session.events.length + 1,
         'gapless',
-        () => `${sessionId} has ${event.seq} out of turn`,
+        () => `${sessionId} has ${event.seq} out of order`,
       )
       holds(event.sessionId === sessionId, 'log', () => `${event.id} says it is of ${event.sessionId}`)
       holds(!this.#logs.has(event.id), 'unique ids', () => `the event id ${event.id} is there twice`)
@@ -98,8 +98,8 @@ export class LogModel {
     this.sessions.delete(sessionId)
   }
 
-  /** Where a wait on this interaction ends: a reprompt goes on (L6), what is superseded otherwise does not (L11). */
-  last(interactionId: string): Asked {
+  /** The interaction that ends a wait for this one: a wait follows reprompts (L6), but no other successor (L11). */
+  last(interactionId: string): LoggedInteraction {
     let asked = this.known(interactionId)
     for (;;) {
       const next = asked.response?.supersededBy
@@ -114,9 +114,9 @@ export class LogModel {
     return this.#logs.get(eventId)
   }
 
-  known(interactionId: string): Asked {
+  known(interactionId: string): LoggedInteraction {
     const asked = this.asked.get(interactionId)
-    holds(asked !== undefined, 'durable first', () => `${interactionId} was told, but is not in the log`)
+    holds(asked !== undefined, 'durable first', () => `${interactionId} was returned, but is not in the log`)
     return asked
   }
 
@@ -127,7 +127,7 @@ export class LogModel {
       id,
       logId: event.id,
       events: [],
-      told: 0,
+      deliveredSeq: 0,
       agent,
       cwd,
       mode,
@@ -175,7 +175,7 @@ export class LogModel {
         break
       case 'interaction_pending': {
         const { interactionId, pending } = event
-        const twice = () => `${interactionId} is told pending: ${pending} twice`
+        const twice = () => `${interactionId} is recorded as pending: ${pending} twice`
         holds(session.pending.has(interactionId) !== pending, 'L2', twice)
         holds(!pending || !this.asked.has(interactionId), 'L2', twice)
         if (pending) session.pending.add(interactionId)
@@ -198,10 +198,10 @@ export class LogModel {
   #open(session: LoggedSession, request: EventOf<'interaction_request'>): void {
     const { interactionId } = request
     holds(!this.asked.has(interactionId), 'unique ids', () => `${interactionId} is asked twice`)
-    const asked: Asked = {
+    const asked: LoggedInteraction = {
       session,
       request,
-      claimTold: false,
+      isClaimConfirmed: false,
       claimantLives: () => false,
       handedOver: false,
       granted: 0,

@@ -8,11 +8,11 @@ import {
   type SessionEvent,
 } from '@askback/protocol'
 import { isLate, statusOf } from './log-facts.js'
-import type { Asked, LogModel, LoggedSession } from './log-model.js'
+import type { LoggedInteraction, LogModel, LoggedSession } from './log-model.js'
 import { checkAsked, checkOrigin } from './origin-rules.js'
 import { holds } from './violation.js'
 
-/** Folds a committed append into the model and checks every rule that one append can break. */
+/** Adds a committed append to the model and checks every rule that one append can break. */
 export function checkCommit(model: LogModel, append: Append): void {
   const { events, expectedSeq } = append
   const before = expectedSeq === 0 ? undefined : model.sessions.get(append.sessionId)
@@ -33,13 +33,13 @@ export function checkCommit(model: LogModel, append: Append): void {
   checkMode(model, session, events, was?.mode ?? session.mode)
 }
 
-/** `at` never runs backwards in a log, whichever process writes and however its clock was set. */
+/** `at` never decreases in a log, whichever process writes and however its clock was changed. */
 function checkTime({ events }: LoggedSession, { seq, sessionId, at }: SessionEvent): void {
   const previous = events[seq - 2]
   holds(!previous || previous.at <= at, 'time', () => `seq ${seq} of ${sessionId} is dated before ${seq - 1}`)
 }
 
-/** L1, L2, L6, L11: what stands beside what. */
+/** L1, L2, L6, L11: which events are adjacent. */
 function checkOrder(model: LogModel, events: SessionEvent[], index: number, event: SessionEvent): void {
   const previous = events[index - 1]
   const next = events[index + 1]
@@ -78,7 +78,7 @@ function isPending(
   return event.interactionId === interactionId && event.toolCallId === toolCallId
 }
 
-function checkReprompt(old: Asked, next: EventOf<'interaction_request'>): void {
+function checkReprompt(old: LoggedInteraction, next: EventOf<'interaction_request'>): void {
   const { request } = old
   const same = ({ expiresAt, onTimeout, digest, request: body }: typeof next) =>
     canonicalJson({ expiresAt: expiresAt ?? null, onTimeout, digest, body })
@@ -108,7 +108,7 @@ function checkRequest(
     'no invention',
     () => `nobody asked ${interactionId}`,
   )
-  // Who asks again without a key, but attached, opens another if the first was superseded.
+  // A repeated request without a key, but with `attach`, opens another interaction if the first was superseded.
   const same = session.asked.filter(
     (one) =>
       one.request.agentId === agentId &&
@@ -131,7 +131,7 @@ function checkRequest(
   holds(pending.length === 0 || gone || closedIn(append, earlier), 'L11', stays)
 }
 
-/** The rendezvous: a call that was recorded, that has not ended long ago, and that nobody else holds. */
+/** Rendezvous: the matched tool call was reported, ended at most 30 seconds ago, and no other interaction is matched to it. */
 function checkMatched(session: LoggedSession, event: EventOf<'interaction_request'>): void {
   const { interactionId, toolCallId, at, errors } = event
   const where = () => `${interactionId} at ${toolCallId}`
@@ -149,12 +149,12 @@ function checkMatched(session: LoggedSession, event: EventOf<'interaction_reques
   holds(errors !== undefined || !end || at - end.at <= 30_000, 'rendezvous', where)
 }
 
-/** Of several that were pending, one gave way: to its successor, or to its own deadline. */
-function closedIn({ events }: Append, asked: Asked[]): boolean {
+/** Whether this append settled one of the earlier interactions, by its successor or by its deadline. */
+function closedIn({ events }: Append, asked: LoggedInteraction[]): boolean {
   return asked.some(({ response }) => response !== undefined && events.includes(response))
 }
 
-/** L7, L8: what a report or a command must cancel, and what it must leave alone. */
+/** L7, L8: which pending interactions a report or a command must cancel. */
 function checkCancelling(session: LoggedSession, events: SessionEvent[], pending: Set<string>): void {
   for (const event of events) {
     const cancelsAll =
@@ -175,15 +175,16 @@ function checkCancelling(session: LoggedSession, events: SessionEvent[], pending
   }
 }
 
-/** L13. */
+/** L13: a change of status is recorded once, as the last event of its append. */
 function checkStatus(session: LoggedSession, events: SessionEvent[], before: string): void {
   const status = statusOf(session)
-  const told = events.filter((event) => event.type === 'session_status')
+  const statusEvents = events.filter((event) => event.type === 'session_status')
   const where = () =>
-    `${session.id} at ${session.events.length} is ${status} after ${before}, told ${told.length} times`
-  holds(told.length <= 1, 'L13', where)
+    `${session.id} at ${session.events.length} is ${status} after ${before}, with ${statusEvents.length} status events`
+  holds(statusEvents.length <= 1, 'L13', where)
   const last = events.at(-1)
-  if (told.length === 1) holds(last === told[0] && told[0]?.status === status, 'L13', where)
+  if (statusEvents.length === 1)
+    holds(last === statusEvents[0] && statusEvents[0]?.status === status, 'L13', where)
   else holds(status === before, 'L13', where)
 }
 
@@ -193,7 +194,7 @@ const planModes: Record<string, PermissionMode> = {
   default: 'default',
 }
 
-/** An approved plan sets the mode it says; beyond that only a command changes it, in an append of its own. */
+/** An approved plan sets its own mode; apart from that only a command changes the mode, in an append of its own. */
 function checkMode(
   model: LogModel,
   session: LoggedSession,

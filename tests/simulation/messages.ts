@@ -1,22 +1,22 @@
 import type { PersonCaller } from '@askback/core'
 import type { MessageBody } from '@askback/protocol'
-import type { Asked } from './log-model.js'
+import type { LoggedInteraction } from './log-model.js'
 import { send, target, type SessionCall } from './person.js'
 import { checkRefusal } from './refusals.js'
 import type { Sent } from './sent.js'
-import { checkTold } from './told.js'
+import { checkReturned } from './interaction-rules.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
 
-type Text = SessionCall & MessageBody
+type TextCall = SessionCall & MessageBody
 
-/** A person types: that answers something, or goes to the agent. */
+/** A person types a text, which answers an interaction or goes to the agent. */
 export function message(world: World, sessionId: string): void {
   const { random } = world
   const text = random.pick(['A', '2', 'no thanks', 'yes', 'x'])
   const asked = random.chance(0.3) ? target(world, sessionId) : undefined
   const { sent, caller, call } = send(world, sessionId, { what: 'text', text })
-  const input: Text = {
+  const input: TextCall = {
     ...call,
     text,
     route: random.pick(['auto', 'auto', 'agent', 'interaction']),
@@ -26,7 +26,7 @@ export function message(world: World, sessionId: string): void {
   say(world, sent, { caller, input }, asked)
 }
 
-/** A question answered in part. */
+/** A person answers a part of a question. */
 export function progress(world: World, sessionId: string): void {
   const { model, random } = world
   const asked = target(world, sessionId)
@@ -35,8 +35,8 @@ export function progress(world: World, sessionId: string): void {
   const { sent } = send(world, sessionId, { what: 'text', text: '' })
   const input = { sessionId, interactionId, answers: [{ selected: [random.pick(['A', 'Z'])] }] }
   world.call(`progress ${interactionId}`, (desk) => desk.progress(input), {
-    done: (told) => {
-      checkTold(model, told)
+    done: (returned) => {
+      checkReturned(model, returned)
       const logged = asked.session.events.some(
         (event) => event.type === 'interaction_progress' && event.interactionId === interactionId,
       )
@@ -49,8 +49,8 @@ export function progress(world: World, sessionId: string): void {
 function say(
   world: World,
   sent: Sent,
-  said: { caller: PersonCaller; input: Text },
-  aim: Asked | undefined,
+  said: { caller: PersonCaller; input: TextCall },
+  aim: LoggedInteraction | undefined,
 ): void {
   const { model } = world
   const { caller, input } = said

@@ -1,7 +1,7 @@
 import type { SessionEvent } from '@askback/protocol'
 import { FakeSocket } from '../../packages/gateway/src/streams/fake-socket.test.helper.js'
 import type { EventReader } from '../../packages/gateway/src/streams/open-streams.js'
-import type { ToldCursor } from './durable.js'
+import type { DeliveryCursor } from './delivery-rules.js'
 import type { Process } from './process.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
@@ -11,10 +11,10 @@ interface StreamOptions {
   sessionId: string
   cursor: number
   signal: AbortSignal | undefined
-  /** The gateway's end: the connection is gone. */
+  /** Called at the gateway's end when the connection is lost. */
   closed: () => void
-  /** What the frames say, before they are on their way. */
-  told: (frames: Frame[]) => void
+  /** Called with the frames just before they are delivered to the client. */
+  delivering: (frames: Frame[]) => void
   finished: () => void
 }
 
@@ -23,14 +23,14 @@ export interface Frame {
   data: unknown
 }
 
-/** One response that goes on: what the gateway writes reaches the client when the run lets it. */
+/** One streaming response: what the gateway writes reaches the client only when the run calls `deliver`. */
 export class Stream implements EventReader {
   readonly fake: FakeSocket
   readonly process: Process
   readonly sessionId: string
   readonly body: ReadableStream<Uint8Array>
   cursor: number
-  /** Its reader takes long for everything. */
+  /** Its reader is slow: the socket accepts a limited number of bytes. */
   readonly isSlow: boolean
   readonly #options: StreamOptions
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null
@@ -63,7 +63,7 @@ export class Stream implements EventReader {
     return this.#state === 'closed'
   }
 
-  /** Whether there is something on its way: bytes, or the end. */
+  /** Whether bytes or the end of the stream wait for delivery. */
   get isBusy(): boolean {
     if (this.#state === 'closed') return false
     return this.#state === 'finished' || this.fake.destroyed || this.fake.written.length > this.#delivered
@@ -75,11 +75,11 @@ export class Stream implements EventReader {
     this.#state = 'finished'
   }
 
-  /** The client gets what is on its way, and reads it. */
+  /** The client receives everything that was written so far. */
   deliver(): void {
     const text = this.fake.written.slice(this.#delivered)
     this.#delivered = this.fake.written.length
-    this.#options.told(framesIn(text))
+    this.#options.delivering(framesIn(text))
     if (text !== '') this.#controller?.enqueue(new TextEncoder().encode(text))
     if (this.fake.destroyed) return this.cut()
     this.fake.drain()
@@ -88,7 +88,7 @@ export class Stream implements EventReader {
     this.#close()
   }
 
-  /** The connection breaks: what was on its way is lost. */
+  /** The connection breaks: bytes that were not delivered are lost. */
   cut(): void {
     if (this.#state === 'closed') return
     this.#controller?.error(new TypeError('terminated'))
@@ -118,8 +118,8 @@ function framesIn(text: string): Frame[] {
 export class Network {
   readonly #world: World
   #streams: Stream[] = []
-  /** What each reader of one session was sent. */
-  readonly #told = new Map<Stream, ToldCursor>()
+  /** How far each reader of one session has received its log. */
+  readonly #cursors = new Map<Stream, DeliveryCursor>()
 
   constructor(world: World) {
     this.#world = world
@@ -133,14 +133,14 @@ export class Network {
     return this.#streams.length
   }
 
-  add(stream: Stream, told?: ToldCursor): void {
-    // Its process went down while it was opened.
+  add(stream: Stream, cursor?: DeliveryCursor): void {
+    // Its process crashed while the stream was opened.
     if (!stream.process.alive) return stream.cut()
     this.#streams.push(stream)
-    if (told) this.#told.set(stream, told)
+    if (cursor) this.#cursors.set(stream, cursor)
   }
 
-  /** Lets one connection get something through. */
+  /** Delivers the bytes of one random connection. */
   step(): void {
     const { random } = this.#world
     const busy = this.#streams.filter((stream) => stream.isBusy)
@@ -163,20 +163,24 @@ export class Network {
     this.#forget()
   }
 
-  /** Whoever is connected has got the whole log after its cursor. */
+  /** Each connected reader has received the whole log after its cursor. */
   checkAtRest(): void {
     const { model } = this.#world
     for (const stream of this.#streams) {
-      const told = this.#told.get(stream)
-      if (!told || !stream.isOpen || stream.process.unheard.has(stream.sessionId)) continue
-      const log = told.place && model.logs.get(told.place.logId)
-      holds(log?.ended !== true, 'at rest', () => `${told.name} goes on after ${stream.sessionId} has ended`)
-      told.checkAtRest(stream.sessionId, false)
+      const cursor = this.#cursors.get(stream)
+      if (!cursor || !stream.isOpen || stream.process.missedDoorbells.has(stream.sessionId)) continue
+      const log = cursor.position && model.logs.get(cursor.position.logId)
+      holds(
+        log?.ended !== true,
+        'at rest',
+        () => `${cursor.name} stays open after ${stream.sessionId} has ended`,
+      )
+      cursor.checkAtRest(stream.sessionId, false)
     }
   }
 
   #forget(): void {
-    for (const stream of this.#streams) if (stream.isClosed) this.#told.delete(stream)
+    for (const stream of this.#streams) if (stream.isClosed) this.#cursors.delete(stream)
     this.#streams = this.#streams.filter(({ isClosed }) => !isClosed)
   }
 }

@@ -1,13 +1,13 @@
 import type { Append } from '@askback/core'
 import { canonicalJson, digestOf, type EventOf, type Json, type PermissionMode } from '@askback/protocol'
 import { isLate } from './log-facts.js'
-import type { Asked, LogModel, LoggedSession, StoredRule } from './log-model.js'
+import type { LoggedInteraction, LogModel, LoggedSession, StoredRule } from './log-model.js'
 import type { Sent } from './sent.js'
 import { holds } from './violation.js'
 
 type Response = EventOf<'interaction_response'>
 
-/** No invented answers: each settlement has a deadline, a person, a rule, a mode or an agent behind it (L3 to L5, L7, L8). */
+/** Each settlement has an origin: a deadline, a person, a rule, a mode or an agent (L3 to L5, L7, L8). */
 export function checkOrigin(model: LogModel, append: Append, response: Response, mode: PermissionMode): void {
   const asked = model.known(response.interactionId)
   const { request } = asked
@@ -31,8 +31,8 @@ export function checkOrigin(model: LogModel, append: Append, response: Response,
   if (response.settlement === 'approved') checkRule(append, asked, response)
 }
 
-/** L4: only a person's, a rule's or a declared choice carries an answer. L12: what was changed has its own digest. */
-function checkShape({ request }: Asked, response: Response, what: () => string): void {
+/** L4: only a choice of a person, a rule or a declared default has an answer. L12: a changed input has its own digest. */
+function checkShape({ request }: LoggedInteraction, response: Response, what: () => string): void {
   const { settlement, answer, updatedDigest, supersededBy } = response
   const chosen = settlement === 'answered' || settlement === 'approved' || settlement === 'denied'
   holds(chosen === (answer !== undefined), 'L4', what)
@@ -42,14 +42,14 @@ function checkShape({ request }: Asked, response: Response, what: () => string):
   if (updated !== undefined) holds(updatedDigest === digestOf(request.toolName, updated), 'L12', what)
 }
 
-function checkDeadline({ request }: Asked, response: Response, what: () => string): void {
+function checkDeadline({ request }: LoggedInteraction, response: Response, what: () => string): void {
   const { onTimeout } = request
   holds(response.by === undefined, 'L4', what)
   if (typeof onTimeout === 'string') return holds(response.settlement === 'timed_out', 'L4', what)
   holds(response.via === 'policy' && same(response.answer, onTimeout.answer), 'L5', what)
 }
 
-function fits(sent: Sent, { session, request }: Asked, response: Response): boolean {
+function fits(sent: Sent, { session, request }: LoggedInteraction, response: Response): boolean {
   if (sent.sessionId !== session.id) return false
   const { settlement, answer, message } = response
   switch (sent.what) {
@@ -70,8 +70,8 @@ function fits(sent: Sent, { session, request }: Asked, response: Response): bool
   }
 }
 
-/** The permission table, once more and by other means. */
-function isAllowed(model: LogModel, { session, request }: Asked, mode: PermissionMode): boolean {
+/** The permission table, implemented independently of the code under test. */
+function isAllowed(model: LogModel, { session, request }: LoggedInteraction, mode: PermissionMode): boolean {
   const sent = model.sent.get(request.agentId ?? '')
   if (request.kind !== 'approval' || sent?.what !== 'open') return false
   if (mode === 'bypassPermissions') return true
@@ -85,8 +85,8 @@ function isFor(rule: StoredRule, { id, cwd, agent }: LoggedSession): boolean {
   return rule.scope === 'session' ? rule.sessionId === id : rule.cwd === cwd && rule.agent === agent
 }
 
-/** What needs no person must not bother one: the mode stands in the same log, so there is no excuse. */
-export function checkAsked(model: LogModel, asked: Asked, mode: PermissionMode): void {
+/** A call that the mode allows must not ask a person. The mode is in the same log, so a desk always knows it. */
+export function checkAsked(model: LogModel, asked: LoggedInteraction, mode: PermissionMode): void {
   const sent = model.sent.get(asked.request.agentId ?? '')
   if (asked.response || asked.request.kind !== 'approval' || sent?.what !== 'open') return
   const free =
@@ -97,7 +97,7 @@ export function checkAsked(model: LogModel, asked: Asked, mode: PermissionMode):
 }
 
 /** A rule is stored in the same append as the approval that makes it. */
-function checkRule(append: Append, { request }: Asked, { answer }: Response): void {
+function checkRule(append: Append, { request }: LoggedInteraction, { answer }: Response): void {
   const { scope = 'once' } = answer as { scope?: string }
   const stored = append.kv?.some(
     ({ key }) => key.startsWith(`rule/${scope}/`) && key.endsWith(request.digest),
@@ -106,7 +106,7 @@ function checkRule(append: Append, { request }: Asked, { answer }: Response): vo
   holds(lasting === (stored ?? false), 'rules', () => `${request.interactionId} was approved for ${scope}`)
 }
 
-function endsIn({ events }: Append, { request }: Asked): boolean {
+function endsIn({ events }: Append, { request }: LoggedInteraction): boolean {
   return events.some(
     (event) =>
       (event.type === 'error' && event.code !== 'agent_lost') ||

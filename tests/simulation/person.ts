@@ -1,5 +1,5 @@
 import type { PersonCaller } from '@askback/core'
-import type { Asked } from './log-model.js'
+import type { LoggedInteraction } from './log-model.js'
 import type { Sent, SentByPerson } from './sent.js'
 import type { World } from './world.js'
 
@@ -15,7 +15,7 @@ interface SentCall {
   call: SessionCall
 }
 
-/** The log will name what was sent by the name of its actor. */
+/** Registers what a person sends. The actor's name is unique per sent item, so that the log shows which one had an effect. */
 export function send(world: World, sessionId: string, what: SentByPerson): SentCall {
   const { random, model } = world
   const id = world.newId('say')
@@ -26,8 +26,8 @@ export function send(world: World, sessionId: string, what: SentByPerson): SentC
   return { sent, call, caller: { by, via: 'web' } }
 }
 
-/** What a person looks at: mostly something pending, now and then what was settled long ago. */
-export function target({ random, model }: World, sessionId: string): Asked | undefined {
+/** Picks an interaction for a person to act on: mostly a pending one, sometimes one that was settled long ago. */
+export function target({ random, model }: World, sessionId: string): LoggedInteraction | undefined {
   const session = model.sessions.get(sessionId)
   if (!session || session.asked.length === 0) return undefined
   const pending = [...session.pending]

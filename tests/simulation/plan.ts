@@ -1,60 +1,60 @@
-import type { Faults } from './line.js'
+import type { Faults } from './store-connection.js'
 import type { Random } from './random.js'
 
-/** What kind of run a seed makes. */
+/** The parameters of one run, derived from its seed. Rates are weights or probabilities per step. */
 export interface Plan {
   processes: number
-  /** Several processes on one store; else one at a time. */
+  /** Whether several processes share one store; else only one process runs at a time. */
   shared: boolean
   faults: Faults
   crashes: number
-  /** Whether a process that is gone is replaced while others live. */
+  /** Whether a crashed process is replaced while others still run. */
   replaced: boolean
   deletions: number
-  /** How often a session is deleted and at once made again under the same id. */
-  remakes: number
+  /** How often a session is deleted and at once created again under the same id. */
+  recreations: number
   clock: number
-  /** How often somebody stops waiting, and comes back. */
+  /** How often a waiter aborts and starts again. */
   aborts: number
   commands: number
-  /** How fast they come, and how fast the processes work: where they keep up, things happen one after the other. */
+  /** How fast commands arrive (`pace`) and processes work (`speed`): if processes keep up, commands rarely overlap. */
   pace: number
   speed: number
-  /** After so many commands everything comes to rest for a moment, and is checked; 0 for only at the end. */
+  /** After so many commands the run becomes idle and is checked; 0 means only at the end. */
   restEvery: number
-  /** How often the next thing happens in the middle of what the last one has caused. */
+  /** How often the next step starts before the effects of the last one are complete. */
   hurry: number
   sessions: number
-  /** Few: hardly any session stays. */
+  /** Limit of the desk's session cache, in events: a small one evicts almax every session. */
   inMemory: number
   pendingPerSession: number
-  /** Doorbells get lost, and a poll makes up for it; else all ring, and nobody polls. */
+  /** Whether doorbells get lost and the processes poll to repair that; else all arrive, and no process polls. */
   lossy: boolean
-  /** How often a process begins or ceases to lose every bell. */
-  deafness: number
-  /** How often an agent tells so much that old turns leave the window. */
+  /** How often a process loses its connection to the bus, or gets it back. */
+  busOutages: number
+  /** How often an agent reports so much that old turns leave the state's window. */
   floods: number
-  /** Begins with enough for a snapshot. */
+  /** Whether the log starts with enough events for a snapshot. */
   long: boolean
-  /** By how much the clocks of two processes can differ from the time, in milliseconds. */
+  /** The maximum difference between the clock of a process and the time, in milliseconds. */
   skewMs: number
   /** Whether the shared store implements `changedSessions`. */
   hasChangedSessions: boolean
   /** How often a page of changes is shorter than asked for. */
   shortPages: number
-  /** How often somebody begins or stops to follow one session, or all. */
+  /** How often a follower of one session, or of all, starts or stops. */
   followers: number
   /** How often a person with the client's own stores does something, or loses the connection. */
   clients: number
-  /** How often somebody begins to read the stream of a session, from any place in it. */
+  /** How often a client starts to read the stream of a session, from any position in it. */
   tails: number
   /** In how many sessions the processes run an agent. */
   hosted: number
-  /** How often something happens in those. */
+  /** How often something happens in those sessions. */
   hostPace: number
-  /** Whether a chat shows what waits. */
+  /** Whether a chat connector shows the pending requests. */
   connector: boolean
-  /** How much a slow reader's socket takes, and how much may wait in it before it is cut. */
+  /** How many bytes a slow reader's socket accepts, and how many may wait in it before it is disconnected. */
   socketBytes: number
   bufferBytes: number
 }
@@ -63,9 +63,9 @@ export function randomPlan(random: Random): Plan {
   const shared = random.chance(0.5)
   const hosted = random.chance(0.25) ? random.between(1, 2) : 0
   const faulty = random.chance(0.5)
-  const rate = (most: number) => (faulty ? random.next() * most : 0)
+  const rate = (max: number) => (faulty ? random.next() * max : 0)
   const crashes = random.chance(0.6) ? 0.15 : 0
-  // What a dead process has left only the poll finds.
+  // Only polling finds the unfinished work of a crashed process.
   const lossy = crashes > 0 || random.chance(0.5)
   return {
     processes: shared ? random.between(2, 3) : 1,
@@ -77,9 +77,9 @@ export function randomPlan(random: Random): Plan {
     },
     crashes,
     deletions: random.pick([0.2, 0.2, 3]),
-    remakes: random.pick([0, 1, 6]),
+    recreations: random.pick([0, 1, 6]),
     lossy,
-    deafness: shared && lossy ? random.pick([0, 0.2, 0.6]) : 0,
+    busOutages: shared && lossy ? random.pick([0, 0.2, 0.6]) : 0,
     replaced: !shared || !lossy || random.chance(0.5),
     clock: random.pick([0.2, 0.6, 1.5]),
     aborts: random.pick([0.4, 0.4, 3]),

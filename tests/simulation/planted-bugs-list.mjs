@@ -1,7 +1,6 @@
 /**
- * The bugs that `planted-bugs.mjs` plants. `from` stands exactly once in `file`; if the source changes, the text here has to
- * follow. Twenty-five, of which the first ten and the last five were chosen from the source alone, before any test of these
- * parts was read.
+ * The bugs that `planted-bugs.mjs` plants. `from` must occur exactly once in `file`; update it when the source changes. The first
+ * ten and the last five of these twenty-five were chosen from the source alone, before any test of these parts was read.
  *
  * @type {{ name: string, file: string, from: string, to: string, why: string }[]}
  */
@@ -11,63 +10,63 @@ export const bugs = [
     file: 'packages/core/src/desk/committed.ts',
     from: 'return page[0]?.id === from.id ? page.slice(1) : null',
     to: 'return page[0] !== undefined ? page.slice(1) : null',
-    why: 'A log that was made anew under the same id is read on as if it were the old one.',
+    why: 'A log that was created again under the same id is read as a continuation of the old one.',
   },
   {
     name: 'pull-joins-running-read',
     file: 'packages/core/src/desk/committed.ts',
     from: 'if (!this.#pulling) return this.#startPull()',
     to: 'return this.#pulling ?? this.#startPull()',
-    why: 'A hint that comes during a read is answered by that read, which may have begun before the append.',
+    why: 'A doorbell during a read does not start another read, though the running one may have started before the append.',
   },
   {
     name: 'hint-while-loading-lost',
     file: 'packages/core/src/desk/session-cache.ts',
     from: 'if (!wasKnown && committed.wasHinted) await this.refresh(sessionId)',
     to: '',
-    why: 'A doorbell that rings while a session is being loaded is forgotten.',
+    why: 'A doorbell that arrives while a session is being loaded is ignored.',
   },
   {
     name: 'failed-pull-not-retried',
     file: 'packages/core/src/desk/session-cache.ts',
     from: '      this.#retryLater(sessionId)\n      throw error',
     to: '      throw error',
-    why: 'A read that fails after a doorbell is never tried again.',
+    why: 'A read that fails after a doorbell is never retried.',
   },
   {
-    name: 'followers-not-told-gone',
+    name: 'followers-miss-erasure',
     file: 'packages/core/src/desk/committed.ts',
     from: 'this.#tellFollowers((follower) => follower.gone())',
     to: '',
-    why: 'Who follows an erased session is never told that its log is gone.',
+    why: 'Followers of an erased session never learn that its log is gone.',
   },
   {
     name: 'short-page-is-the-end',
     file: 'packages/core/src/desk/all-sessions.ts',
     from: 'for (const { sessionId, events } of changes) this.#publish(sessionId, events)\n    return true',
     to: 'for (const { sessionId, events } of changes) this.#publish(sessionId, events)\n    return changes.length === PAGE',
-    why: 'A page of changes that is short for another reason than the end stops the stream over all sessions.',
+    why: 'A page of changes that is shorter than its limit, but not the last, ends the stream of all sessions.',
   },
   {
     name: 'reaches-ignores-log',
     file: 'packages/core/src/desk/session-cache.ts',
     from: 'return head?.logId === logId && head.seq >= seq',
     to: 'return head !== undefined && head !== null && head.seq >= seq && logId !== undefined',
-    why: 'The repair takes the head of an erased, longer log for that of the new one.',
+    why: 'The poll mistakes the head of an erased, longer log for that of the new log.',
   },
   {
     name: 'feed-head-moves-back',
     file: 'packages/gateway/src/streams/feed.ts',
     from: 'this.#head ??= head',
     to: 'this.#head = head',
-    why: 'An event that came while the feed opened is forgotten: the head moves back.',
+    why: 'An event that arrived while the feed was opened is lost, as the head moves back.',
   },
   {
     name: 'fold-keeps-old-log',
     file: 'packages/client/src/stores/session-fold.ts',
     from: 'if (this.#state && this.#state.logId !== next.logId) this.#early.clear()',
     to: '',
-    why: 'Events of an erased log that came early are folded into the log made anew.',
+    why: 'Events of an erased log that arrived early are folded into the new log of the same session.',
   },
   {
     name: 'lease-of-unseen-owner-taken',
@@ -81,42 +80,42 @@ export const bugs = [
     file: 'packages/core/src/desk/speculative.ts',
     from: 'this.committed.doubt(sent)',
     to: 'this.committed.abandon(sent)',
-    why: 'An append of unknown outcome is taken for not written: whoever waited for it is not woken.',
+    why: 'An append of unknown outcome is treated as not written, so its waiters are not resolved.',
   },
   {
     name: 'page-of-another-log',
     file: 'packages/gateway/src/streams/pages.ts',
     from: 'if (first?.id !== logId) return null',
     to: '',
-    why: 'A page that was read after an erasure comes from the log made anew.',
+    why: 'A page that was read after an erasure comes from the new log of the same session.',
   },
   {
     name: 'reconnect-without-log',
     file: 'packages/client/src/transport/http-transport.ts',
     from: 'query: { log: position.logId }',
     to: 'query: {}',
-    why: 'A client that reconnects names its place by a number alone, which another log has, too.',
+    why: 'A client that reconnects sends only its seq, which also exists in another log of the session.',
   },
   {
     name: 'waiters-of-erased-session-left',
     file: 'packages/core/src/desk/session-cache.ts',
     from: 'this.#ports.gone(sessionId)\n    void this.#recheck(sessionId)',
     to: 'this.#ports.gone(sessionId)',
-    why: 'Who waits in a session that another process deletes waits for ever.',
+    why: 'A waiter in a session that another process deletes waits forever.',
   },
   {
     name: 'settlement-elsewhere-not-seen',
     file: 'packages/core/src/desk/session-cache.ts',
     from: 'if (foreign.some(settles)) void this.#recheck(sessionId)',
     to: '',
-    why: 'A settlement that another process has written wakes nobody here.',
+    why: 'A settlement that another process has written does not resolve the waiters of this one.',
   },
   {
     name: 'repair-forgets-deadlines',
     file: 'packages/core/src/desk/maintenance.ts',
     from: 'await this.#scheduleDeadlines()\n    await this.#finishErasures()\n  }\n\n  async #readNotices',
     to: 'await this.#finishErasures()\n  }\n\n  async #readNotices',
-    why: 'What a process opened that is gone at its deadline never times out.',
+    why: 'An interaction whose process has crashed before the deadline never times out.',
   },
   {
     name: 'snapshot-of-what-is-not-durable',
@@ -133,25 +132,25 @@ export const bugs = [
     why: 'A process whose session was taken over claims an approval for its own agent.',
   },
   {
-    name: 'answer-wakes-no-lost-agent',
+    name: 'answer-restarts-no-lost-agent',
     file: 'packages/core/src/agents/agent-runner.ts',
     from: "type === 'interaction_response' || type === 'turn_ended'",
     to: "type === 'interaction_progress' || type === 'turn_ended'",
-    why: 'An answer does not start an agent again that was lost while it waited.',
+    why: 'An answer does not restart an agent that was lost while it waited.',
   },
   {
-    name: 'mail-of-the-dead-dropped',
+    name: 'mailbox-of-crashed-gateway-dropped',
     file: 'packages/core/src/cluster/leases.ts',
     from: 'left.map(({ value }) => value),',
     to: '[],',
-    why: 'A message that was on its way to a process that died is lost.',
+    why: 'An agent command in the mailbox of a crashed process is lost.',
   },
   {
     name: 'acknowledged-append-skips-earlier',
     file: 'packages/core/src/desk/committed.ts',
     from: 'if (sent.events[0]!.seq === (this.#head?.seq ?? 0) + 1) return this.#advance(sent.events)',
     to: 'if (sent.events[0]!.seq > (this.#head?.seq ?? 0)) return this.#advance(sent.events)',
-    why: 'An acknowledged append is told before an earlier one whose reply was lost.',
+    why: 'An acknowledged append is delivered before an earlier one whose reply was lost.',
   },
   {
     name: 'start-trusts-memory',
@@ -165,7 +164,7 @@ export const bugs = [
     file: 'packages/core/src/cluster/leases.ts',
     from: 'return this.#held.get(sessionId) ?? this.#lost.get(sessionId)',
     to: 'return this.#held.get(sessionId)',
-    why: 'An agent whose session was taken over writes on without a fence.',
+    why: 'An agent whose session was taken over continues to write, without a fence.',
   },
   {
     name: 'page-skips-what-came-since',
@@ -179,6 +178,6 @@ export const bugs = [
     file: 'packages/client/src/stores/list-store.ts',
     from: '      else this.#applyEvent(change)\n    }\n    this.changed()',
     to: '    }\n    this.changed()',
-    why: 'The inbox misses what happened while its page was on its way.',
+    why: 'The inbox misses the events that arrive while its page is being loaded.',
   },
 ]

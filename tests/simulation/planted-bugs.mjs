@@ -1,12 +1,12 @@
-// How good are the tests? Plants one bug at a time into a copy of the work tree, runs 1,000 seeds of the simulation and, where
-// these find nothing, the contract suites. Prints which of them found it. It takes some minutes, so it is no part of `npm test`:
+// Measures how many bugs the tests find. Plants one bug at a time into a copy of the work tree, runs 1,000 seeds of the simulation
+// and, if these find nothing, the contract suites. Prints which of them found it. Takes minutes, so it is not part of `npm test`:
 //   node tests/simulation/planted-bugs.mjs                 all bugs
 //   node tests/simulation/planted-bugs.mjs --only A,B      some of them
-//   node tests/simulation/planted-bugs.mjs --all           the contract suites also where the simulation has found it
-//   node tests/simulation/planted-bugs.mjs --tests         for what is missed, also the other tests of the packages, as a hint
+//   node tests/simulation/planted-bugs.mjs --all           the contract suites even if the simulation has found the bug
+//   node tests/simulation/planted-bugs.mjs --tests         for bugs that were missed, the other tests of the packages as a hint
 //   node tests/simulation/planted-bugs.mjs --show          with the output of the tests
 // The work tree itself is never changed. Exit code 1 if fewer than 90 % are found by the seeds or by a contract suite, and 2 if a
-// bug no longer fits the source.
+// bug no longer matches the source.
 import { spawn } from 'node:child_process'
 import {
   cpSync,
@@ -32,9 +32,9 @@ import { bugs } from './planted-bugs-list.mjs'
  */
 
 const SEEDS = 1000
-const LEAST_SHARE = 0.9
+const MIN_SHARE = 0.9
 
-/** By the name of the outermost `describe` of each: other tests of the same files do not count. */
+/** `suite` matches the outermost `describe` of a contract; other tests of the same files do not count. */
 const contracts = [
   {
     name: 'store contract',
@@ -88,11 +88,11 @@ for (const bug of chosen) {
   process.stdout.write(`| ${bug.name.padEnd(34)} | ${foundBy.join('; ') || `NOT FOUND${hint}`} |\n`)
 }
 const found = rows.filter(({ foundBy }) => foundBy.length > 0).length
-const least = Math.ceil(rows.length * LEAST_SHARE)
+const minFound = Math.ceil(rows.length * MIN_SHARE)
 process.stdout.write(
-  `\n${found} of ${rows.length} found by ${SEEDS} seeds or a contract suite; at least ${least} must be\n`,
+  `\n${found} of ${rows.length} found by ${SEEDS} seeds or a contract suite; at least ${minFound} must be\n`,
 )
-process.exit(found >= least ? 0 : 1)
+process.exit(found >= minFound ? 0 : 1)
 
 /** The packages and the tests, with the installed modules of the work tree and its own links between the packages. */
 function makeCopy() {
@@ -112,7 +112,7 @@ function makeCopy() {
     symlinkSync(join(copy, 'packages', name), join(copy, 'node_modules/@askback', name))
 }
 
-/** All of them, before any is planted: a text that no longer fits would plant nothing. */
+/** Checks all bugs before any is planted: a text that no longer matches would plant nothing. */
 function checkFits() {
   const misfits = bugs.flatMap(({ name, file, from }) => {
     const places = readFileSync(join(copy, file), 'utf8').split(from).length - 1
@@ -125,7 +125,7 @@ function checkFits() {
   process.exit(2)
 }
 
-/** Where something fails without a bug, nothing can be said. */
+/** A test that fails without any bug would make every result meaningless. */
 async function checkClean() {
   const failing = [...(await bySeeds()), ...(await byContracts())]
   if (failing.length === 0) return
@@ -144,7 +144,7 @@ function plant({ file, from, to }) {
   return () => writeFileSync(path, before)
 }
 
-/** Each run has its seed, from 1 on: the number of the first that fails is how many it took. */
+/** Seeds start at 1, so the first failing seed is the number of seeds that were needed. */
 async function bySeeds() {
   const failed = (await results(['--bail=1', 'tests/simulation'])).find(hasFailed)
   if (!failed) return []

@@ -14,7 +14,7 @@ import {
 import { AskbackError } from '@askback/protocol'
 import { simulatedGateway, type SimulatedGateway } from './gateway.js'
 import { checkClaimant, checkTaken } from './lease-rules.js'
-import { Line } from './line.js'
+import { StoreConnection } from './store-connection.js'
 import { checkCommit } from './log-rules.js'
 import { colour } from './requests.js'
 import { listenTo } from './listener.js'
@@ -26,28 +26,28 @@ type Listener = (notice: AppendNotice) => void
 
 export const LEASE_MS = 10_000
 
-/** One life of a process. When it ends, its timers never ring and its calls are never answered. */
+/** One process from its start to its end. After the end its timers never fire and its calls never get a reply. */
 export class Process {
   readonly name: string
   readonly store: Store
   readonly clock: Clock
   readonly desk: Desk
-  readonly line: Line
+  readonly connection: StoreConnection
   readonly host: Host
   #leases: Leases | null = null
   readonly gateway: SimulatedGateway
-  /** At rest, what it has told its listeners is the log. */
+  /** Checks, when nothing is in progress, that its listeners have received the whole log. */
   readonly checkListener: (isRepaired: boolean) => void
-  /** Those that its host runs. */
+  /** The agents that its host runs. */
   readonly agents = new Set<ScriptedAgent>()
-  /** The sessions of which it has lost a bell that nothing has made up for yet, with the last one's number. */
-  readonly unheard = new Map<string, number>()
-  /** The names that it has had. */
+  /** Sessions of which it missed a doorbell and has not caught up yet, with the number of the last missed one. */
+  readonly missedDoorbells = new Map<string, number>()
+  /** All ids that it has had: a gateway that was taken for dead continues under a new one. */
   readonly gatewayIds = new Set<string>()
   alive = true
-  /** It loses every bell, as when its connection to the bus is down. */
-  isDeaf = false
-  /** It does nothing for a while, as a machine that sleeps. */
+  /** It receives no doorbell, as when its connection to the bus is down. */
+  losesDoorbells = false
+  /** It makes no progress for a while, as a machine that sleeps. */
   frozen = false
   readonly #listeners = new Set<Listener>()
   readonly #busListeners = new Set<(message: BusMessage) => void>()
@@ -55,10 +55,10 @@ export class Process {
   constructor(world: World, slot: number) {
     const { random, plan, model } = world
     this.name = world.newId(`p${slot}.`)
-    this.line = new Line(random, plan.faults)
+    this.connection = new StoreConnection(random, plan.faults)
     this.store = simulatedStore({
       disk: world.disk,
-      line: this.line,
+      connection: this.connection,
       locks: plan.shared ? world.locks : null,
       changes: world.changes,
       hasChangedSessions: plan.hasChangedSessions,
@@ -68,13 +68,13 @@ export class Process {
       },
       committed: async (append) => {
         world.guard(() => checkCommit(model, append))
-        this.#claimed(world, append)
+        this.#noteClaimant(world, append)
         await checkClaimant(world, this, append)
         const logId = model.logWith(append.events[0]!.id)?.logId
         if (logId !== undefined) world.changes.committed(append, logId)
       },
-      told: (append, committed) => {
-        if (committed) this.#told(world, append)
+      replied: (append, committed) => {
+        if (committed) this.#confirmClaims(world, append)
       },
       erased: (sessionId) => {
         world.changes.erased(sessionId)
@@ -103,7 +103,7 @@ export class Process {
     this.gateway = simulatedGateway(world, this.host, store)
   }
 
-  /** Its name now among those that run agents; `null` where it is alone. */
+  /** Its current id among the gateways that run agents; `null` where it is the only one. */
   get gatewayId(): string | null {
     return this.#leases?.id ?? null
   }
@@ -115,7 +115,7 @@ export class Process {
   #host(world: World, ports: { store: Store; clock: Clock; onError: (error: unknown) => void }): Host {
     const { desk } = this
     if (world.plan.hosted === 0) {
-      // The agents of the other sessions are outside: a host would take them for lost.
+      // No process runs the agents of these sessions, so a real host would report them as lost.
       return { desk, liveBlocks: () => [], onLive: () => () => {} } as unknown as Host
     }
     const bus: Bus = {
@@ -134,18 +134,18 @@ export class Process {
     this.#leases = world.plan.shared ? new Leases({ ...ports, bus, newId, leaseMs: LEASE_MS }) : null
     const shared = this.#leases && { bus, leases: this.#leases }
     const onError = (error: unknown) => {
-      // A session that is deleted or taken over ends what was begun in it.
+      // Commands in a session that was deleted or taken over fail with these codes.
       const isOver = error instanceof AskbackError && ['not_found', 'forbidden'].includes(error.code)
       if (!isOver) ports.onError(error)
     }
     return createHost({ ...ports, ...shared, onError, desk, agents: [scriptedAgent(world, this)] })
   }
 
-  hear(notice: AppendNotice): void {
+  receiveNotice(notice: AppendNotice): void {
     for (const listener of this.#listeners) listener(notice)
   }
 
-  /** Machines do not agree about the time, and what changes their clocks does not move their timers. */
+  /** Clocks of machines differ by `skew`, and a change of the wall clock does not move timers. */
   #clockOf(world: World, skew: number): Clock {
     const { clock } = world
     const ahead = () => world.offset + skew
@@ -158,16 +158,16 @@ export class Process {
     }
   }
 
-  #claimed({ model }: World, { events }: Append): void {
+  #noteClaimant({ model }: World, { events }: Append): void {
     for (const event of events) {
       if (event.type === 'interaction_delivered')
         model.known(event.interactionId).claimantLives = () => this.alive
     }
   }
 
-  #told({ model }: World, { events }: Append): void {
+  #confirmClaims({ model }: World, { events }: Append): void {
     for (const event of events) {
-      if (event.type === 'interaction_delivered') model.known(event.interactionId).claimTold = true
+      if (event.type === 'interaction_delivered') model.known(event.interactionId).isClaimConfirmed = true
     }
   }
 }

@@ -2,12 +2,12 @@ import { emptyState, fold, stateToJson, type SessionStateJson } from '@askback/p
 import { toJson } from './log-facts.js'
 import type { LoggedSession } from './log-model.js'
 import { same } from './origin-rules.js'
-import { checkTold } from './told.js'
+import { checkReturned } from './interaction-rules.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
 
-/** Somebody looks: at a session, at an interaction, at the inbox. What they see was durable before. */
-export function look(world: World, sessionId: string): void {
+/** Reads a session, an interaction or the inbox, and checks that the result was committed before. */
+export function readSomething(world: World, sessionId: string): void {
   const { random, model } = world
   const session = model.sessions.get(sessionId)
   const asked = session?.asked.length ? random.pick(session.asked) : undefined
@@ -21,9 +21,9 @@ export function look(world: World, sessionId: string): void {
       {
         done: ({ state, seq, logId }) => {
           checkState(model.logs.get(logId), seq, state)
-          // What was in the log when it was asked for is there.
+          // A fresh snapshot contains everything that was committed before the call.
           const isCurrent = !fresh || logId !== session?.logId || seq >= before
-          holds(isCurrent, 'fresh', () => `${sessionId} was at ${before}, and is read at ${seq}`)
+          holds(isCurrent, 'fresh', () => `${sessionId} was at ${before}, but the snapshot is at ${seq}`)
         },
         refused,
       },
@@ -31,23 +31,27 @@ export function look(world: World, sessionId: string): void {
   } else if (asked && random.chance(0.7)) {
     const { interactionId } = asked.request
     world.call(`look at ${interactionId}`, (desk) => desk.interaction(sessionId, interactionId), {
-      done: (told) => void checkTold(model, told),
+      done: (returned) => void checkReturned(model, returned),
       refused,
     })
   } else {
     world.call('inbox', (desk) => desk.pending(), {
-      done: ({ interactions }) => interactions.forEach((told) => void checkTold(model, told)),
+      done: ({ interactions }) => interactions.forEach((returned) => void checkReturned(model, returned)),
       refused,
     })
   }
 }
 
-/** Live equals replay: a state that was told is the fold of the log up to its seq. */
-export function checkState(session: LoggedSession | undefined, seq: number, told: SessionStateJson): void {
+/** Live equals replay: a returned state is the fold of the log up to its `seq`. */
+export function checkState(
+  session: LoggedSession | undefined,
+  seq: number,
+  returned: SessionStateJson,
+): void {
   holds(
     session !== undefined,
     'durable first',
-    () => `a state of ${told.sessionId} from a log that never was`,
+    () => `a state of ${returned.sessionId} from a log that never existed`,
   )
   const { events, id } = session
   holds(
@@ -56,9 +60,9 @@ export function checkState(session: LoggedSession | undefined, seq: number, told
     () => `the state of ${id} is at ${seq}, its log at ${events.length}`,
   )
   const replayed = stateToJson(fold(emptyState(id), events.slice(0, seq)))
-  const pending = told.pending.map(({ overdue: _, ...item }) => item)
-  const said = toJson({ ...told, pending })
+  const pending = returned.pending.map(({ overdue: _, ...item }) => item)
+  const said = toJson({ ...returned, pending })
   const is = toJson(replayed)
-  const where = () => `${id}@${seq}\n  told   ${JSON.stringify(said)}\n  replay ${JSON.stringify(is)}`
+  const where = () => `${id}@${seq}\n  returned ${JSON.stringify(said)}\n  replayed ${JSON.stringify(is)}`
   holds(same(said, is), 'live equals replay', where)
 }

@@ -1,14 +1,14 @@
 import type { AskbackError, Interaction } from '@askback/protocol'
-import type { Asked, LogModel } from './log-model.js'
+import type { LoggedInteraction, LogModel } from './log-model.js'
 import type { Sent } from './sent.js'
-import { checkTold } from './told.js'
+import { checkReturned } from './interaction-rules.js'
 import { holds } from './violation.js'
 
-/** An answer is refused only for what is wrong with it (L9, L12), or because another has won (L3). */
+/** An answer is refused only if it is wrong (L9, L12), or because another answer was first (L3). */
 export function checkRefusal(
   model: LogModel,
   error: AskbackError,
-  { sent, target, keyed }: { sent: Sent; target?: Asked | undefined; keyed: boolean },
+  { sent, target, keyed }: { sent: Sent; target?: LoggedInteraction | undefined; keyed: boolean },
 ): void {
   const answer = sent.what === 'answer' ? sent : null
   const isText = sent.what === 'text'
@@ -20,9 +20,9 @@ export function checkRefusal(
       return holds(target === undefined || target.session.ended, 'L9', why)
     case 'already_settled': {
       const { interaction } = (error.details ?? {}) as { interaction?: Interaction }
-      // A text can also come too late for its question only.
+      // A text that comes too late for one question of a request gets no interaction back.
       if (!interaction) return holds(isText, 'L3', why)
-      const { response } = checkTold(model, interaction)
+      const { response } = checkReturned(model, interaction)
       holds(interaction.status === 'settled', 'L3', why)
       return holds(!keyed || response?.by?.name !== sent.id, 'idempotency', why)
     }

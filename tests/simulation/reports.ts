@@ -2,17 +2,17 @@ import type { ReportedEvent } from '@askback/core'
 import type { World } from './world.js'
 import { holds } from './violation.js'
 
-/** What an agent tells of its own doing, now and then twice. */
+/** Reports of an agent about its work, sometimes repeated. */
 export function report(world: World, sessionId: string): void {
   tell(world, sessionId, randomReport(world, sessionId))
 }
 
-/** More than a snapshot holds back for. */
+/** Reports enough events for the desk to save a snapshot. */
 export function reportMuch(world: World, sessionId: string): void {
   tell(world, sessionId, flood(world, 24))
 }
 
-/** Some text, which makes the log longer and nothing else. */
+/** Reports text blocks, whose only effect is a longer log. */
 export function reportTexts(world: World, sessionId: string, count: number): void {
   tell(
     world,
@@ -65,7 +65,7 @@ function call({ random }: World, toolCallId: string): ReportedEvent {
   return { type: 'tool_call', toolCallId, toolName: 'Bash', input }
 }
 
-/** Enough turns to push all others out of the window. */
+/** Enough turns to push all earlier ones out of the state's window. */
 function flood(world: World, texts: number): ReportedEvent[] {
   return Array.from({ length: 22 }, () => world.newId('turn')).flatMap((turnId): ReportedEvent[] => [
     { type: 'turn_started', turnId },

@@ -2,7 +2,7 @@ import type { Desk, PersonCaller } from '@askback/core'
 import { AskbackError, errorCodes, type Json } from '@askback/protocol'
 import { isInLog } from '../../packages/gateway/src/streams/feed.js'
 import { sseEncoding } from '../../packages/gateway/src/streams/sse.js'
-import { checkDurable, ToldCursor } from './durable.js'
+import { checkDurable, DeliveryCursor } from './delivery-rules.js'
 import { eventsIn, Stream } from './network.js'
 import type { Process } from './process.js'
 import { holds } from './violation.js'
@@ -16,14 +16,14 @@ interface Request {
   signal: AbortSignal | undefined
 }
 
-/** By whom an answer is given that comes over HTTP. */
-export type WhoAnswers = (answer: { interactionId: string; key: string }) => {
+/** Finds the person behind an answer that arrives over HTTP. */
+export type FindOrigin = (answer: { interactionId: string; key: string }) => {
   caller: PersonCaller
   idempotencyKey: string
 }
 
-/** `fetch` for clients of the simulation: any living process answers, with the routes that a client's stores need. */
-export function simulatedFetch(world: World, whoAnswers: WhoAnswers) {
+/** `fetch` for the simulated clients: any running process answers. Only the routes of the client's stores exist. */
+export function simulatedFetch(world: World, findOrigin: FindOrigin) {
   return (input: string, init: RequestInit = {}): Promise<Response> => {
     const url = new URL(input)
     const request: Request = {
@@ -38,7 +38,7 @@ export function simulatedFetch(world: World, whoAnswers: WhoAnswers) {
       if (world.live.length === 0) return fail()
       request.signal?.addEventListener('abort', fail)
       const name = `${init.method} ${request.path.join('/')}${url.search}`
-      world.call(name, (desk, process) => answer(world, { desk, process, request, whoAnswers }), {
+      world.call(name, (desk, process) => answer(world, { desk, process, request, findOrigin }), {
         done: resolve,
         refused: ({ code, message, details }) => {
           const error = { code, message, ...(details !== undefined && { details }) }
@@ -54,11 +54,11 @@ interface Answering {
   desk: Desk
   process: Process
   request: Request
-  whoAnswers: WhoAnswers
+  findOrigin: FindOrigin
 }
 
 async function answer(world: World, answering: Answering): Promise<Response> {
-  const { desk, request, whoAnswers } = answering
+  const { desk, request, findOrigin } = answering
   const { path, query, headers, body } = request
   const [kind = '', sessionId = '', part, interactionId = ''] = path
   const wantsStream = headers.get('accept') === 'text/event-stream'
@@ -73,7 +73,7 @@ async function answer(world: World, answering: Answering): Promise<Response> {
     const range = before === null ? { after: Number(after ?? 0) } : { before: Number(before) }
     return Response.json({ events: await desk.events(sessionId, { ...range, limit }), next: null })
   }
-  const { caller, idempotencyKey } = whoAnswers({ interactionId, key: headers.get('idempotency-key') ?? '' })
+  const { caller, idempotencyKey } = findOrigin({ interactionId, key: headers.get('idempotency-key') ?? '' })
   const given = body as { answer: Json; digest?: string }
   const input = { sessionId, interactionId, ...given, idempotencyKey }
   return Response.json(await desk.as(caller).respond(input))
@@ -95,7 +95,7 @@ async function sessionEvents(world: World, answering: Answering, sessionId: stri
     const isFound = await isInLog(feed, cursor, log)
     const { logId } = feed
     const name = world.newId('reader')
-    const told = new ToldCursor(name, model, { logId, seq: cursor })
+    const position = new DeliveryCursor(name, model, { logId, seq: cursor })
     const stream = new Stream(
       {
         process,
@@ -106,17 +106,17 @@ async function sessionEvents(world: World, answering: Answering, sessionId: stri
           feed.remove(stream)
           release()
         },
-        told: (frames) => told.take(eventsIn(frames)),
+        delivering: (frames) => position.take(eventsIn(frames)),
         finished: () => {
           const isOver = !isFound || feed.users === 0 || model.logs.get(logId)?.ended === true
           if (process.alive)
-            world.guard(() => holds(isOver, 'streams', () => `${name} ends, and ${sessionId} goes on`))
+            world.guard(() => holds(isOver, 'streams', () => `${name} ends before ${sessionId} does`))
         },
       },
       random.chance(0.3) ? plan.socketBytes : Infinity,
     )
     if (isFound) {
-      world.network.add(stream, told)
+      world.network.add(stream, position)
       feed.add(stream)
     } else {
       const known = model.logs.get(logId)
@@ -145,7 +145,7 @@ async function allEvents(world: World, { process, request }: Answering): Promise
       cursor: 0,
       signal: request.signal,
       closed: () => all.remove(stream),
-      told: (frames) => {
+      delivering: (frames) => {
         for (const event of eventsIn(frames)) checkDurable(model, event)
       },
       finished: () => {},

@@ -52,7 +52,7 @@ export function randomRequest(kind: KindName, random: Random): { toolName: strin
   }
 }
 
-/** `lasting`: whether a rule for always can be stored there. */
+/** `lasting`: whether the session can store a rule with the scope `always`. */
 export function randomAnswer(
   kind: string,
   request: Json,

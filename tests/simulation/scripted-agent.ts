@@ -1,7 +1,7 @@
 import type { AgentAdapter, AgentContext, AgentProcess, AgentEnd, Settlement } from '@askback/core'
 import { AskbackError, digestOf, type SessionStateJson } from '@askback/protocol'
 import type { Process } from './process.js'
-import { checkSettlement } from './told.js'
+import { checkSettlement } from './interaction-rules.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
 
@@ -10,9 +10,9 @@ const CALLS = 3
 const TIMEOUT_MS = 30_000
 
 /**
- * An agent that the host of a process runs. In each turn it makes some calls, asks before each of them, and says how it
- * came out. One that takes up a turn goes on where the log says it was, and runs no call of which it does not know whether
- * it has run.
+ * An agent that the host of a process runs. In each turn it makes some tool calls, asks for an approval before each, and reports
+ * the result. When it resumes a turn, it continues at the call where the log ends, and does not run a call that may already have
+ * run.
  */
 export function scriptedAgent(world: World, process: Process): AgentAdapter {
   return {
@@ -50,7 +50,7 @@ export class ScriptedAgent implements AgentProcess {
     return this.#context.sessionId
   }
 
-  /** A message in a turn that goes on changes nothing. */
+  /** A message within an active turn has no further effect. */
   send({ text, turnId }: { text: string; turnId: string }): Promise<void> {
     this.#world.runs.given.add(text)
     if (!this.#begun.has(turnId)) this.#begin(turnId)
@@ -62,7 +62,7 @@ export class ScriptedAgent implements AgentProcess {
     if (!turn) return
     turn.abort.abort()
     const { turnId } = turn
-    // What an agent reports that was taken over is never answered.
+    // If another process took over the session, this report gets no reply, so do not wait for it alone.
     const interrupted = this.#context.report({ type: 'turn_ended', turnId, reason: 'interrupted' })
     await Promise.race([interrupted, this.ended])
   }
@@ -77,10 +77,10 @@ export class ScriptedAgent implements AgentProcess {
     return Promise.resolve()
   }
 
-  /** The program goes down. */
+  /** The agent's process crashes. */
   lose(): void {
     this.#turn?.abort.abort()
-    this.#end({ how: 'lost', message: 'The simulated agent went down.' })
+    this.#end({ how: 'lost', message: 'The simulated agent crashed.' })
   }
 
   #begin(turnId: string, state?: SessionStateJson): void {
@@ -91,7 +91,7 @@ export class ScriptedAgent implements AgentProcess {
       .then(() => this.#run(turnId, abort.signal, state))
       .catch((error: unknown) => {
         if (abort.signal.aborted || !this.#process.alive) return
-        // One that cannot write or is deleted, or whose session is another's, goes down.
+        // An agent crashes if it cannot write, or if its session was deleted or taken over.
         if (error instanceof AskbackError && error.code !== 'internal') this.lose()
         else this.#world.broke(error)
       })
@@ -116,7 +116,7 @@ export class ScriptedAgent implements AgentProcess {
       const settled = await session.approve({ ...asked, attach: true, timeoutMs: TIMEOUT_MS, signal })
       if (!this.#process.alive) return
       checkSettlement(model, null, settled as Settlement)
-      // Whoever was told to stop does not begin anything, also if it has the approval.
+      // An aborted turn starts no call, even if it already has the approval.
       if (signal.aborted) return
       const mayRun = settled.settlement === 'approved' && !settled.inDoubt
       if (mayRun) this.#world.runs.add(toolCallId)
@@ -133,7 +133,7 @@ export class ScriptedAgent implements AgentProcess {
   }
 }
 
-/** Each approved call runs at most once, whoever runs the agent. */
+/** Checks that each approved call runs at most once, across all processes that ran the agent. */
 export class Runs {
   readonly #ran = new Set<string>()
   /** The texts of the messages that an agent was given. */

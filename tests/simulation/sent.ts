@@ -1,13 +1,13 @@
 import type { Json, SettlementKind } from '@askback/protocol'
 
-/** How an answer fits its request: how it must settle, or why it must not. */
+/** The effect that an answer must have: the settlement, or the reason why it must not settle. */
 export type Fit = Extract<SettlementKind, 'answered' | 'approved' | 'denied'> | 'reprompt' | 'invalid'
 
 export interface SentOpen {
   what: 'open'
   digest: string
   attach: boolean
-  /** Attaches to a tool call that it names: then L11 holds. */
+  /** Uses `attach` with a tool call id, so that L11 applies. */
   owns: boolean
   keyed: boolean
   edit: 'inside' | 'outside' | 'plan_file' | 'none'
@@ -15,7 +15,7 @@ export interface SentOpen {
 
 export interface SentAnswer {
   what: 'answer'
-  /** `null` where it goes by its tool call or by its text. */
+  /** `null` if the answer is addressed by its tool call or routed by its text. */
   interactionId: string | null
   toolCallId?: string
   answer: Json | null
@@ -29,5 +29,5 @@ export type SentByPerson =
   | { what: 'cancel'; interactionId: string }
   | { what: 'cancel_all' }
 
-/** What a client has sent. The log names it: an opened interaction by its `agentId`, a settlement by the name of its actor. */
+/** What a client has sent. It is found in the log by the `agentId` of an interaction, or by the actor's name of a settlement. */
 export type Sent = { id: string; sessionId: string } & (SentOpen | SentByPerson)

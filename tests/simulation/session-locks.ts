@@ -9,7 +9,7 @@ export class SimulatedLocks implements SessionLocks {
     this.#now = now
   }
 
-  /** Whether somebody else than the caller has it. */
+  /** Whether another owner holds the lock. */
   refuses({ sessionId, lockOwner }: Append): boolean {
     const lock = this.#locks.get(sessionId)
     return lock !== undefined && lock.owner !== lockOwner && lock.until > this.#now()

@@ -8,7 +8,7 @@ import type { World } from './world.js'
 
 const MAX_GROWTH = 40
 
-/** Where hosts run agents, those of the other sessions are outside. */
+/** In runs with hosts, the sessions without a host have no named agent: a host would report it as lost. */
 export function randomSession(random: Random, { hosted }: Plan): SessionDefaults {
   return {
     agent: hosted > 0 ? null : random.pick([null, 'demo']),
@@ -34,15 +34,15 @@ export function create(
 }
 
 /**
- * Deletes a session and makes it again at once under the same id, mostly with a log that soon is as long. Whoever read the
- * old one comes back.
+ * Deletes a session and creates it again at once under the same id, mostly with a log that soon is as long as the old one. New
+ * readers connect with positions in the old log, which must not be taken for positions in the new one.
  */
-export function remake(world: World, id: string, session: SessionDefaults): void {
+export function recreate(world: World, id: string, session: SessionDefaults): void {
   const length = world.model.sessions.get(id)?.events.length ?? 0
   const { random, plan } = world
-  const most = Math.min(length, MAX_GROWTH) + 10
+  const maxEvents = Math.min(length, MAX_GROWTH) + 10
   const grow = () => {
-    for (let left = random.below(most + 1); left > 0; left -= 4) {
+    for (let left = random.below(maxEvents + 1); left > 0; left -= 4) {
       const report = () => reportTexts(world, id, Math.min(left, 4))
       if (random.chance(0.3)) report()
       else world.retry(`grow ${id}`, report)

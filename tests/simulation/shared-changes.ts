@@ -10,8 +10,8 @@ interface Entry {
 }
 
 /**
- * What a store that several processes share says of its changes: commits and erasures in order, without the commits of logs
- * that are erased. A page can be shorter than asked for; only an empty one is the end.
+ * The change list of a store that several processes share: commits and erasures in order, without the commits of erased logs. A
+ * page may be shorter than its limit; only an empty page means the end.
  */
 export class SharedChanges {
   readonly #random: Random
@@ -44,8 +44,8 @@ export class SharedChanges {
   }
 
   /**
-   * The last position of each session in the page, and how far its log reaches there. An erasure may be told by that alone,
-   * too, if the session was made anew since.
+   * The last position of each session in the page, and how far its log reaches there. If a session was created again after its
+   * erasure, a store may leave out the erasure, so this sometimes does.
    */
   changedSessions({ after, limit }: { after: string; limit: number }): Promise<ChangeNotice[]> {
     const page = this.#page(after, limit)

@@ -1,30 +1,30 @@
 import type { Append, KvEntry, Store } from '@askback/core'
 import type { Json } from '@askback/protocol'
-import type { Line } from './line.js'
+import type { StoreConnection } from './store-connection.js'
 import type { SimulatedLocks } from './session-locks.js'
 import type { SharedChanges } from './shared-changes.js'
 
-/** A process's own view of the store that all of them share: every call goes over its line. */
+/** The shared store as one process sees it: every call goes over the connection of that process. */
 export function simulatedStore(options: {
   disk: Store
-  line: Line
-  /** Of the processes that share the store; `null` where there is one. */
+  connection: StoreConnection
+  /** The session locks of the shared store; `null` where only one process uses it. */
   locks: SimulatedLocks | null
   changes: SharedChanges
   /** Whether it implements `changedSessions`. */
   hasChangedSessions: boolean
   onAppend: Store['onAppend']
-  /** Takes effect with the append it is about. */
+  /** Called at the moment the append takes effect. */
   committed: (append: Append) => Promise<void>
-  /** The process has heard how its append ended. */
-  told: (append: Append, committed: boolean) => void
+  /** Called when the process gets the reply to its append. */
+  replied: (append: Append, committed: boolean) => void
   erased: (sessionId: string) => void
-  /** A key was written over what was there before. */
+  /** Called after a key was written, with its value before. */
   put: (after: { key: string; value: Json | null }, before: KvEntry | null) => Promise<void>
 }): Store {
-  const { disk, line, locks, changes, onAppend, committed, told, erased, put } = options
-  const read = <T>(name: string, work: () => Promise<T>) => line.submit({ name }, work)
-  const write = <T>(name: string, work: () => Promise<T>) => line.submit({ name, writes: true }, work)
+  const { disk, connection, locks, changes, onAppend, committed, replied, erased, put } = options
+  const read = <T>(name: string, work: () => Promise<T>) => connection.submit({ name }, work)
+  const write = <T>(name: string, work: () => Promise<T>) => connection.submit({ name, writes: true }, work)
   return {
     ...(locks && {
       shared: true,
@@ -37,8 +37,8 @@ export function simulatedStore(options: {
       const { sessionId, expectedSeq, events } = append
       const name = `append ${sessionId}@${expectedSeq} ${events.map(({ type }) => type).join(' ')}`
       let ok = false
-      return line.submit(
-        { name, lane: sessionId, writes: true, told: (known) => told(append, known && ok) },
+      return connection.submit(
+        { name, lane: sessionId, writes: true, replied: (known) => replied(append, known && ok) },
         async () => {
           if (locks?.refuses(append)) return { ok: false, conflict: 'locked' } as const
           const { lockOwner: _, ...rest } = append
@@ -46,7 +46,7 @@ export function simulatedStore(options: {
           ok = result.ok
           if (!ok) return result
           locks?.committed(append)
-          // What is in the log stays as it is.
+          // Committed events are immutable: a later change would be a bug.
           for (const event of events) Object.freeze(event)
           await committed(append)
           return result
@@ -64,7 +64,7 @@ export function simulatedStore(options: {
     pendingCounts: () => read('pendingCounts', () => disk.pendingCounts()),
     deadlines: (query) =>
       read('deadlines', async () =>
-        // Only those that were asked for: a store need not name any other.
+        // The contract allows a store to leave out deadlines that were not asked for, so this one does.
         (await disk.deadlines()).filter(({ expiresAt }) => expiresAt < (query?.before ?? Infinity)),
       ),
     toolCall: (id, call) => read(`toolCall ${id} ${call}`, () => disk.toolCall(id, call)),

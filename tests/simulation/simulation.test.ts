@@ -1,4 +1,4 @@
-// Each seed makes one run, and always the same one. A failing run prints its seed and its last steps; with SEED, all of them:
+// Each seed produces one run, always the same one. A failing run prints its seed and its last steps; with SEED, all of them:
 //   SEED=123 npx vitest run tests/simulation
 //   FROM=1001 SEEDS=5000 npx vitest run tests/simulation
 import { describe, expect, it } from 'vitest'
@@ -20,7 +20,7 @@ describe('simulation', () => {
     })
   }
 
-  it('makes the same run of the same seed', async () => {
+  it('makes the same run from the same seed', async () => {
     const [one, other] = [await simulate(first), await simulate(first)]
     expect(one.trace).toEqual(other.trace)
   })

@@ -11,10 +11,10 @@ import { Hosts } from './hosts.js'
 import { message, progress } from './messages.js'
 import { randomPlan, type Plan } from './plan.js'
 import { Random } from './random.js'
-import { look } from './readers.js'
+import { readSomething } from './readers.js'
 import { report, reportMuch } from './reports.js'
-import { quietMoment, rest, type Readers } from './rest.js'
-import { create, randomSession, remake } from './sessions.js'
+import { quietMoment, rest, type Readers } from './idle-checks.js'
+import { create, randomSession, recreate } from './sessions.js'
 import { tail } from './tails.js'
 import { microtasks, passTime } from './time.js'
 import { Waits } from './waits.js'
@@ -28,7 +28,7 @@ export interface Run {
 
 const MAX_STEPS = 5000
 
-/** One seed, one run: random commands and faults, step by step, then rest, then every rule once more. */
+/** Makes the run of one seed: random commands and faults in steps, then rest without faults, then a check of every rule. */
 export async function simulate(seed: number, tail = 60): Promise<Run> {
   const random = new Random(seed)
   const plan = randomPlan(random)
@@ -43,7 +43,7 @@ export async function simulate(seed: number, tail = 60): Promise<Run> {
     for (const process of world.live) process.desk.close()
   }
   const events = [...world.model.logs.values()].reduce((sum, log) => sum + log.events.length, 0)
-  // What the desks still say when they are closed is no part of the run.
+  // A copy, as closing the desks may still add lines to the trace.
   return { plan, trace: [...trace], events }
 }
 
@@ -56,7 +56,7 @@ async function play(world: World): Promise<void> {
   const followers = new Followers(world)
   const allFollowers = new AllFollowers(world)
   const clients = new Clients(world, (id) => {
-    if (random.chance(plan.remakes / 4)) remake(world, id, sessions.get(id)!)
+    if (random.chance(plan.recreations / 4)) recreate(world, id, sessions.get(id)!)
   })
   const connectors = new Connectors(world)
   for (let slot = 0; slot < plan.processes; slot++) world.start(slot)
@@ -89,7 +89,7 @@ async function play(world: World): Promise<void> {
     const { busy, live } = world
     await random.weighted<() => void | Promise<void>>([
       [busy.length > 0 ? plan.speed : 0, () => world.step()],
-      [world.bells > 0 ? 3 : 0, () => world.ring()],
+      [world.doorbells > 0 ? 3 : 0, () => world.deliverDoorbell()],
       [
         live.length === 0 ? 0 : world.running < 12 ? plan.pace : 0.1,
         () => {
@@ -100,7 +100,7 @@ async function play(world: World): Promise<void> {
       ],
       [plan.clock, () => passTime(world)],
       [live.length > 0 ? plan.crashes : 0, () => world.crash(random.pick(live))],
-      [world.misses ? 1 : 0, () => world.startMissing()],
+      [world.needsProcess ? 1 : 0, () => world.startMissing()],
       [world.late.length > 0 ? 0.5 : 0, () => world.late.shift()?.()],
       [world.retries > 0 && live.length > 0 ? 1 : 0, () => world.retryOne()],
       [waits.size > 0 ? plan.aborts : 0, () => waits.abort()],
@@ -108,7 +108,7 @@ async function play(world: World): Promise<void> {
       [live.length > 0 ? plan.followers / 4 : 0, () => allFollowers.act()],
       [plan.clients, () => clients.act(random.pick(ids))],
       [plan.tails, () => tail(world, random.pick(ids))],
-      [plan.deafness, () => world.toggleDeafness()],
+      [plan.busOutages, () => world.toggleBusOutage()],
       [live.length > 0 && connectors.isDown ? 1 : 0, () => connectors.start()],
       [live.length > 0 && hosts.size > 0 ? plan.hostPace : 0, () => hosts.act()],
       [live.length > 1 && hosts.size > 0 ? plan.hostPace / 30 : 0, () => hosts.freeze()],
@@ -145,9 +145,9 @@ function command(
     [0.5, () => cancelAll(world, sessionId, 'interrupt')],
     [0.4, () => cancelAll(world, sessionId, 'clear')],
     [world.plan.deletions, () => cancelAll(world, sessionId, 'delete')],
-    [world.plan.remakes, () => remake(world, sessionId, session)],
+    [world.plan.recreations, () => recreate(world, sessionId, session)],
     [0.6, () => setMode(world, sessionId)],
     [0.4, () => deleteRule(world)],
-    [2, () => look(world, sessionId)],
+    [2, () => readSomething(world, sessionId)],
   ])()
 }

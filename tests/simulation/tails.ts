@@ -5,18 +5,18 @@ import type { World } from './world.js'
 const MAX_STREAMS = 8
 
 /**
- * Somebody reads the stream of one session from some place on, without a snapshot, for as long as the connection lasts. The
- * place was told once, and its log may have been erased since.
+ * A client reads the stream of one session from some position, without a snapshot, for as long as the connection lasts. The
+ * position is one that was delivered at some time; its log may have been erased since.
  */
 export function tail(world: World, sessionId: string): void {
   const { random, model, network, live } = world
   if (live.length === 0 || network.size >= MAX_STREAMS) return
   const logs = [...model.logs.values()].filter(({ id }) => id === sessionId)
   const log = random.pick(logs.slice(-2))
-  const after = random.chance(0.5) ? 0 : random.below((log?.told ?? 0) + 1)
+  const after = random.chance(0.5) ? 0 : random.below((log?.deliveredSeq ?? 0) + 1)
   const named = log && random.chance(0.5) ? `&log=${log.logId}` : ''
   const fetch = simulatedFetch(world, () => {
-    throw new Error('Who only reads answers nothing.')
+    throw new Error('A client that only reads sends no answers.')
   })
   const headers = { accept: 'text/event-stream' }
   const url = `http://gateway/api/sessions/${sessionId}/events?after=${after}${named}`
@@ -25,7 +25,7 @@ export function tail(world: World, sessionId: string): void {
       world.guard(() =>
         holds([200, 404, 503].includes(status), 'streams', () => `a stream is refused: ${status}`),
       ),
-    // The process is gone.
+    // The process has crashed.
     () => undefined,
   )
 }

@@ -1,7 +1,7 @@
-import type { Asked } from './log-model.js'
+import type { LoggedInteraction } from './log-model.js'
 import type { World } from './world.js'
 
-/** Time goes on, or the clocks are changed; and now and then both at the worst moment. */
+/** Advances the time or changes the wall clocks; sometimes both at a deadline, which is the worst moment. */
 export function passTime(world: World): void {
   const { random } = world
   const ms = random.weighted([
@@ -9,7 +9,7 @@ export function passTime(world: World): void {
     [3, random.between(600, 6000)],
     [1, 120_000],
   ])
-  // How long a process has been silent is measured by the clock of another.
+  // Leases expire by the wall clock of another process, so runs with hosts have no clock changes.
   const jumps = world.plan.hosted > 0 ? 0 : 3
   random.weighted([
     [12, () => advance(world, ms)],
@@ -18,7 +18,7 @@ export function passTime(world: World): void {
     [
       jumps,
       () => {
-        // The timer rings, and before anything is decided it is not that late any more.
+        // The timer fires, and then the clock is set back: at the decision the deadline is in the future again.
         const left = nextDeadline(world)
         if (left === null) return
         advance(world, Math.max(0, left))
@@ -28,10 +28,10 @@ export function passTime(world: World): void {
   ])()
 }
 
-/** What the deadline ends if nobody does. */
-export function mortal({ model }: World): (Asked & { request: { expiresAt: number } })[] {
+/** The pending interactions that their deadline will settle. */
+export function withDeadline({ model }: World): (LoggedInteraction & { request: { expiresAt: number } })[] {
   return [...model.asked.values()].filter(
-    (asked): asked is Asked & { request: { expiresAt: number } } =>
+    (asked): asked is LoggedInteraction & { request: { expiresAt: number } } =>
       !asked.response &&
       !asked.session.ended &&
       asked.request.expiresAt !== undefined &&
@@ -40,7 +40,7 @@ export function mortal({ model }: World): (Asked & { request: { expiresAt: numbe
 }
 
 function nextDeadline(world: World): number | null {
-  const deadlines = mortal(world).map(({ request }) => request.expiresAt)
+  const deadlines = withDeadline(world).map(({ request }) => request.expiresAt)
   return deadlines.length === 0 ? null : Math.min(...deadlines) - world.clock.now() - world.offset
 }
 
@@ -55,7 +55,7 @@ function change(world: World, ms: number): void {
   world.jumped += Math.abs(ms)
 }
 
-/** Lets what was promised go on by so many steps, and nothing else. */
+/** Runs so many rounds of promise callbacks, and no timers. */
 export async function microtasks(count: number): Promise<void> {
   for (let index = 0; index < count; index++) await Promise.resolve()
 }

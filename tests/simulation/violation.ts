@@ -1,9 +1,9 @@
-/** A promise of the protocol that a run has broken. */
+/** A rule of the protocol that a run has broken. */
 export class Violation extends Error {
   override readonly name = 'Violation'
 }
 
-/** `rule` is the id of the protocol page, or a word of its own for what the page says in prose. */
+/** `rule` is an id of docs/PROTOCOL.md, or a keyword for a rule that the page states in prose. */
 export function holds(condition: boolean, rule: string, broken: () => string): asserts condition {
   if (!condition) throw new Violation(`[${rule}] ${broken()}`)
 }

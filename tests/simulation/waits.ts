@@ -1,6 +1,6 @@
 import { AskbackError, type Interaction } from '@askback/protocol'
 import type { Process } from './process.js'
-import { checkFollowed, checkHandOver, checkSettlement, checkTold } from './told.js'
+import { checkFollowed, checkHandOver, checkSettlement, checkReturned } from './interaction-rules.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
 
@@ -11,7 +11,7 @@ interface Wait {
   process: Process | null
 }
 
-/** Those who wait for a settlement. Whatever stops them, they come back until they have it. */
+/** Waiters for settlements. After a crash, a fault or an abort they wait again until they have the settlement. */
 export class Waits {
   readonly #world: World
   readonly #running = new Set<Wait>()
@@ -28,7 +28,7 @@ export class Waits {
     return [...this.#running]
   }
 
-  /** What is waited for, as it was first asked. */
+  /** The interactions that the waiters started with, before any reprompt. */
   get waited(): string[] {
     return [...this.#running].map(({ interactionId }) => interactionId)
   }
@@ -43,7 +43,7 @@ export class Waits {
     ])()
   }
 
-  /** Aborting only stops waiting. */
+  /** Aborts one waiter, which must not change the interaction. */
   abort(): void {
     const { interactionId, abort } = this.#world.random.pick([...this.#running])
     this.#world.note(`the wait for ${interactionId} is aborted`)
@@ -54,13 +54,13 @@ export class Waits {
     for (const { abort } of this.#running) abort.abort(new AskbackError('unavailable', 'aborted'))
   }
 
-  /** Where nothing is under way, whoever was told to stop has stopped; only who gets what it waited for may still be there. */
+  /** Aborted waiters have stopped, except those whose process is busy or whose settlement is about to arrive. */
   checkAborted(): void {
     for (const { interactionId, abort, process } of this.#running) {
-      if (!abort.signal.aborted || process?.line.busy) continue
+      if (!abort.signal.aborted || process?.connection.busy) continue
       const { response, session } = this.#world.model.last(interactionId)
       const isSettled = response !== undefined || session.ended
-      holds(isSettled, 'L10', () => `the wait for ${interactionId} goes on though it was aborted`)
+      holds(isSettled, 'L10', () => `the wait for ${interactionId} continues after it was aborted`)
     }
   }
 
@@ -85,7 +85,7 @@ export class Waits {
     )
   }
 
-  /** Looks on, and claims nothing. */
+  /** Waits without claiming. */
   #watch(wait: Wait): Process {
     const { sessionId, interactionId, abort } = wait
     const { model } = this.#world
@@ -95,26 +95,30 @@ export class Waits {
       (desk) => desk.wait(interactionId, { sessionId, claim: false, signal: abort.signal }),
       {
         ...this.#otherwise(wait),
-        done: ({ interaction: told }) => {
+        done: ({ interaction: returned }) => {
           this.#running.delete(wait)
-          checkTold(model, told)
-          checkFollowed(model, interactionId, told)
-          holds(told.status === 'settled', 'L10', () => `${interactionId} was shown before it was settled`)
+          checkReturned(model, returned)
+          checkFollowed(model, interactionId, returned)
+          holds(
+            returned.status === 'settled',
+            'L10',
+            () => `${interactionId} was returned before it was settled`,
+          )
         },
       },
     )
   }
 
-  /** Over HTTP: what is still pending when the time is up is asked for again. */
+  /** Waits as an HTTP client does: if the interaction is still pending after the poll time, it polls again. */
   #poll(wait: Wait): Process {
     const { sessionId, interactionId, abort } = wait
     const { model } = this.#world
     const { signal } = abort
-    const done = (told: Interaction) => {
+    const done = (returned: Interaction) => {
       this.#running.delete(wait)
-      if (told.status === 'settled') return checkHandOver(model, interactionId, told)
-      holds(signal.aborted, 'L10', () => `${interactionId} was shown before it was settled`)
-      checkTold(model, told)
+      if (returned.status === 'settled') return checkHandOver(model, interactionId, returned)
+      holds(signal.aborted, 'L10', () => `${interactionId} was returned before it was settled`)
+      checkReturned(model, returned)
       this.#again(wait)
     }
     const poll = `poll ${interactionId}`

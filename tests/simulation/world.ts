@@ -1,7 +1,7 @@
 import { memoryStore, type BusMessage, type Desk, type Store } from '@askback/core'
 import { AskbackError } from '@askback/protocol'
 import { fakeClock, type FakeClock } from '../../packages/core/src/testing/fake-clock.js'
-import { LogModel, type Asked } from './log-model.js'
+import { LogModel, type LoggedInteraction } from './log-model.js'
 import { Network } from './network.js'
 import type { Plan } from './plan.js'
 import { Process } from './process.js'
@@ -11,52 +11,52 @@ import { SimulatedLocks } from './session-locks.js'
 import { SharedChanges } from './shared-changes.js'
 import { Violation } from './violation.js'
 
-/** Something that one process may hear from the others: late, twice, or never. */
-interface Bell {
+/** A notification from one process to another, which may arrive late, twice, or never. */
+interface Doorbell {
   process: Process
   name: string
-  /** The session that somebody has appended to, and the place of that in the order of all appends. */
+  /** The session of the append, and the number of the append in the order of all appends. */
   append?: { sessionId: string; place: number }
-  hear: () => void
+  receive: () => void
 }
 
 export interface Outcome<T> {
   done: (value: T) => void
-  /** What a caller can expect is an `AskbackError`; anything else breaks the run. */
+  /** Called with an expected error; anything but an `AskbackError` fails the run. */
   refused: (error: AskbackError) => void
-  /** The process is gone, and its answer with it. */
+  /** The process crashed before it answered. */
   lost?: () => void
 }
 
-/** One run: processes with their desks, the store they share, time, and everybody who has called them. */
+/** One run: the processes with their desks, the store they share, the clock, and the calls in progress. */
 export class World {
   readonly random: Random
   readonly plan: Plan
-  /** Never goes back; what the processes see is ahead of it by `offset`. */
+  /** Never goes back. The wall clock of the processes is ahead of it by `offset`. */
   readonly clock: FakeClock = fakeClock()
   offset = 0
-  /** By how much a timer can be behind the clock. */
+  /** The sum of all changes of the wall clock in milliseconds: a timer can be late by that much. */
   jumped = 0
   readonly disk: Store = memoryStore()
   readonly changes: SharedChanges
   readonly locks = new SimulatedLocks(() => this.clock.now())
   readonly model = new LogModel()
   readonly network = new Network(this)
-  /** The calls that agents have run. */
+  /** The tool calls that agents have run. */
   readonly runs = new Runs()
   readonly trace: string[] = []
   readonly processes: Process[] = []
-  /** Writes of dead processes that are still on their way. */
+  /** Writes of crashed processes that still reach the store. */
   readonly late: (() => Promise<void>)[] = []
   /** The interaction that each idempotency key stands for. */
-  readonly firsts = new Map<string, Asked>()
-  /** From then on nothing fails any more. */
+  readonly firsts = new Map<string, LoggedInteraction>()
+  /** While true, no fault is injected. */
   faultless = false
-  /** As long as this holds, no bell is heard. */
-  deaf = false
-  /** What clients will send again. */
+  /** While true, every doorbell is lost. */
+  losesAllDoorbells = false
+  /** Calls that clients will send again. */
   #retries: { name: string; again: () => void }[] = []
-  #bells: Bell[] = []
+  #doorbells: Doorbell[] = []
   #calls = new Set<{ process: Process; lost: () => void }>()
   #appends = 0
   #broken: Error | null = null
@@ -70,7 +70,7 @@ export class World {
       const append = { sessionId: notice.sessionId, place: ++this.#appends }
       const name = `${notice.sessionId} ${notice.eventId}`
       for (const process of this.live)
-        this.#bells.push({ process, name, append, hear: () => process.hear(notice) })
+        this.#doorbells.push({ process, name, append, receive: () => process.receiveNotice(notice) })
     })
   }
 
@@ -89,17 +89,17 @@ export class World {
   }
 
   get busy(): Process[] {
-    return this.processes.filter(({ alive, frozen, line }) => alive && !frozen && line.busy)
+    return this.processes.filter(({ alive, frozen, connection }) => alive && !frozen && connection.busy)
   }
 
   /** Whether a process should be started. */
-  get misses(): boolean {
+  get needsProcess(): boolean {
     const { length } = this.live
     return length === 0 || (this.plan.replaced && length < this.plan.processes)
   }
 
-  get bells(): number {
-    return this.#bells.length
+  get doorbells(): number {
+    return this.#doorbells.length
   }
 
   get retries(): number {
@@ -119,10 +119,10 @@ export class World {
   start(slot: number): void {
     const process = new Process(this, slot)
     this.processes[slot] = process
-    // The bus may be up later than the store.
-    process.isDeaf = this.plan.deafness > 0 && this.random.chance(0.5)
+    // The bus may become available later than the store.
+    process.losesDoorbells = this.plan.busOutages > 0 && this.random.chance(0.5)
     this.note(`${process.name} starts`)
-    // A host whose desk does not come up starts it again.
+    // A desk that fails to start is restarted, as a service manager would do.
     process.desk.ready.catch(() => this.retry(`restart ${process.name}`, () => void this.crash(process)))
   }
 
@@ -130,10 +130,10 @@ export class World {
     this.start(this.processes.findIndex(({ alive }) => !alive))
   }
 
-  /** Lets one process get one step further with its store. */
+  /** Advances one store call of a random process by one step. */
   async step(): Promise<void> {
     const process = this.random.pick(this.busy)
-    this.note(`${process.name} ${await process.line.step(this.faultless)}`)
+    this.note(`${process.name} ${await process.connection.step(this.faultless)}`)
   }
 
   async crash(process: Process): Promise<void> {
@@ -145,14 +145,14 @@ export class World {
     await this.#end(process)
   }
 
-  /** Its agents are stopped first, and its sessions given up: that takes some steps, and fails where the store does. */
+  /** Drains the process: stops its agents and releases its leases. That takes several steps, and fails if the store does. */
   #close(process: Process): void {
     process.host
       .close()
       .catch((error: unknown) => {
         if (!(error instanceof AskbackError) || error.code !== 'unavailable') this.broke(error)
       })
-      // What it has been told by then it still answers.
+      // Replies that have arrived by now are still processed.
       .then(() => new Promise((resolve) => setImmediate(resolve)))
       .then(() => this.#end(process))
       .catch((error: unknown) => this.broke(error))
@@ -162,16 +162,16 @@ export class World {
     if (!process.alive) return
     process.alive = false
     this.network.crashed(process)
-    this.#bells = this.#bells.filter((bell) => bell.process !== process)
+    this.#doorbells = this.#doorbells.filter((doorbell) => doorbell.process !== process)
     for (const call of this.#calls) {
       if (call.process !== process) continue
       this.#calls.delete(call)
       call.lost()
     }
-    this.late.push(await process.line.cut(this.plan.shared))
+    this.late.push(await process.connection.disconnect(this.plan.shared))
   }
 
-  /** Calls a desk that may be gone before it answers, and says in which process. */
+  /** Calls a desk, whose process may crash before it answers. Returns the process. */
   call<T>(
     name: string,
     work: (desk: Desk, process: Process) => Promise<T>,
@@ -181,12 +181,12 @@ export class World {
     this.note(`${process.name} gets ${name}`)
     const call = { process, lost: () => outcome.lost?.() }
     this.#calls.add(call)
-    const ended = (how: string, told: () => void) => {
+    const ended = (how: string, handle: () => void) => {
       if (!this.#calls.delete(call)) return
       this.note(`${process.name} answers ${name.split(' ')[0]}: ${how}`)
-      this.guard(told)
+      this.guard(handle)
     }
-    // A desk may also throw at once.
+    // A desk may also throw synchronously.
     new Promise<T>((resolve) => resolve(work(process.desk, process))).then(
       (value) => ended('done', () => outcome.done(value)),
       (error: unknown) =>
@@ -198,46 +198,52 @@ export class World {
     return process
   }
 
-  /** Sends what has a key twice now and then, as an impatient client does. */
+  /** Sometimes sends a call with an idempotency key twice, as an impatient client does. */
   sendKeyed(send: () => void): void {
     send()
     if (this.random.chance(0.15)) send()
   }
 
-  /** What one process tells the others beside the store. */
+  /** Sends a bus message from one process to all others. */
   publish(from: Process, message: BusMessage): void {
     const name = `that ${message.type}`
     for (const process of this.live) {
-      if (process !== from) this.#bells.push({ process, name, hear: () => process.receive(message) })
+      if (process !== from) this.#doorbells.push({ process, name, receive: () => process.receive(message) })
     }
   }
 
-  /** Lets one bell ring, or not. */
-  ring(): void {
-    const index = this.random.below(this.#bells.length)
-    const { process, name, append, hear } = this.#bells[index]!
+  /** Delivers, repeats or loses one random doorbell. */
+  deliverDoorbell(): void {
+    const index = this.random.below(this.#doorbells.length)
+    const { process, name, append, receive } = this.#doorbells[index]!
     const fate = this.plan.shared && this.plan.lossy && !this.faultless ? this.random.next() : 1
-    if (fate > 0.15) this.#bells.splice(index, 1)
-    const lost = this.deaf || process.isDeaf || (fate < 0.35 && fate > 0.15)
-    this.note(`${process.name} ${lost ? 'misses' : 'hears'} ${name}`)
-    if (append) this.#noteHeard(process, append, lost)
-    if (!lost) hear()
+    if (fate > 0.15) this.#doorbells.splice(index, 1)
+    const lost = this.losesAllDoorbells || process.losesDoorbells || (fate < 0.35 && fate > 0.15)
+    this.note(`${process.name} ${lost ? 'misses' : 'gets'} the doorbell ${name}`)
+    if (append) this.#noteDoorbell(process, append, lost)
+    if (!lost) receive()
   }
 
-  /** Whoever hears of a later append reads what the lost bells told of, or has done so before it appended that itself. */
-  #noteHeard({ unheard }: Process, { sessionId, place }: NonNullable<Bell['append']>, lost: boolean): void {
-    const last = unheard.get(sessionId) ?? 0
-    if (lost) unheard.set(sessionId, Math.max(place, last))
-    else if (place > last) unheard.delete(sessionId)
+  /** A process that gets the doorbell of a later append reads all earlier ones, too, so it has caught up. */
+  #noteDoorbell(
+    { missedDoorbells }: Process,
+    { sessionId, place }: NonNullable<Doorbell['append']>,
+    lost: boolean,
+  ): void {
+    const last = missedDoorbells.get(sessionId) ?? 0
+    if (lost) missedDoorbells.set(sessionId, Math.max(place, last))
+    else if (place > last) missedDoorbells.delete(sessionId)
   }
 
-  toggleDeafness(): void {
+  toggleBusOutage(): void {
     const process = this.random.pick(this.processes)
-    process.isDeaf = !process.isDeaf
-    this.note(`${process.name} ${process.isDeaf ? 'hears nothing any more' : 'hears again'}`)
+    process.losesDoorbells = !process.losesDoorbells
+    this.note(
+      `${process.name} ${process.losesDoorbells ? 'stops receiving doorbells' : 'receives doorbells again'}`,
+    )
   }
 
-  /** Runs a check that must not break the code it is called from. */
+  /** Runs a check inside a callback of the code under test, which must not see the check's error. */
   guard(check: () => void): void {
     try {
       check()
@@ -250,7 +256,7 @@ export class World {
     this.#broken ??= error instanceof Error ? error : new Violation('something else than an error was thrown')
   }
 
-  /** Everything that needs no further step has happened when this resolves. */
+  /** Resolves when no code can run without a further step. Throws the first violation. */
   async drain(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve))
     if (this.#broken) throw this.#broken
