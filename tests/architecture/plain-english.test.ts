@@ -10,6 +10,9 @@ import { sourceTexts, type SourceText } from './workspace.js'
 
 /** Prefixes of paths. Folders are added as they are rewritten; none is removed. */
 const rewritten = [
+  'packages/protocol/',
+  'packages/agents/',
+  'packages/react/',
   'packages/store-sqlite/',
   'packages/store-postgres/',
   'packages/gateway/',
@@ -20,6 +23,7 @@ const rewritten = [
   'packages/core/src/store/',
   'packages/core/src/kinds/',
   'packages/core/src/testing/',
+  'tests/agents/',
   'tests/architecture/',
   'tests/asking/',
   'tests/cluster/',
@@ -54,9 +58,9 @@ const phrases: [RegExp, string][] = [
 
 /** Words in the names of files, variables, functions, types and members. */
 const words: [RegExp, string][] = [
-  [/^(most|longest|shortest|largest) /, 'max or min'],
+  [/^(most|longest|shortest|largest) (?!increasing )/, 'max or min'],
   [/\btold\b/, 'what it is'],
-  [/\bletters?\b/, 'agent command'],
+  [/(?<!\b(foreign|phonetic|between|one) )\bletters?\b/, 'agent command'],
   [/\bhearing\b/, 'listener or follower'],
   [/\badrift\b/, 'outside window'],
   [/\bunwoken\b/, 'without resuming'],

@@ -122,11 +122,11 @@ export function skeleton(name: string): string {
     .normalize('NFKC')
     .replaceAll(/[\p{Default_Ignorable_Code_Point}\p{C}]/gu, '')
     .toLowerCase()
-  const letters = Array.from(visible.normalize('NFD').replaceAll(MARKS, ''), (character) => {
+  const characters = Array.from(visible.normalize('NFD').replaceAll(MARKS, ''), (character) => {
     const plain = byCharacter.get(character) ?? digitOf(character) ?? character
     return folded[plain] ?? plain
   })
-  const text = letters.join('')
+  const text = characters.join('')
   // A name that consists of punctuation only still needs a skeleton that differs from that of others.
   const compared = text.replaceAll(/[\p{P}\p{S}\p{Z}\s\u2800]+/gu, '') || text.trim()
   return compared.replaceAll('rn', 'm').replaceAll('vv', 'w').normalize('NFC')

@@ -1,4 +1,4 @@
-/** What people are told when Claude's model cannot be used. */
+/** Messages for people when Claude's model cannot be used. */
 import type { ModelError, RetryMessage } from './sdk.js'
 
 /** Shorter delays between retries are not worth a notice. */

@@ -17,7 +17,7 @@ export function questionRequest(input: Record<string, unknown>): QuestionRequest
   return { questions: questionsIn(input) }
 }
 
-/** Several labels are passed as a list: joined by commas, labels that contain a comma could not be told apart. */
+/** Several labels are passed as a list: in a text joined by commas, a label with a comma would look like two. */
 export function answeredInput(input: Record<string, unknown>, { answers }: QuestionAnswer): AnsweredInput {
   const asked = questionsIn(input)
   const texts = distinctTexts(asked)

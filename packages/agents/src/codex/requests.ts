@@ -108,7 +108,7 @@ async function decide(
   return refused === null ? 'accept' : 'decline'
 }
 
-/** Returns `null` if the call is approved. Otherwise the model is told why not. */
+/** Returns `null` if the call is approved. Otherwise the model gets the reason. */
 async function askApproval(
   call: CallToApprove,
   toolCallId: string | undefined,

@@ -1,4 +1,4 @@
-/** What the model is told about the settlement of its requests, where the agent has no other form for it than words. */
+/** Messages that tell the model how its requests were settled, for agents that accept nothing but words. */
 import type { PlanReviewSettlement, Settlement } from '@askback/core'
 import { planEffect } from '@askback/core/internal'
 import type { QuestionAnswer, QuestionReply, QuestionRequest, SettlementKind } from '@askback/protocol'

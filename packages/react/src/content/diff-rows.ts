@@ -91,7 +91,7 @@ export function foldRows(rows: readonly DiffRow[]): DiffItem[] {
     else items.push({ kind: 'unchanged', rows: [row] })
   }
   const withoutSingleFolds = items.flatMap((item): DiffItem[] =>
-    // A fold takes up a line itself.
+    // A fold needs one line itself.
     item.kind === 'unchanged' && item.rows.length < 2
       ? item.rows.map((row) => ({ kind: 'row', row }))
       : [item],
