@@ -17,10 +17,10 @@ afterAll(() => endpoint.close())
 const run = (command: string): Block => ({ tool: 'Bash', input: { command, description: 'Runs' } })
 const write = (file_path: string, content = 'x'): Block => ({ tool: 'Write', input: { file_path, content } })
 
-async function startSession(when: string, say: Block[], told: (string | RegExp)[], mode?: PermissionMode) {
+async function startSession(when: string, say: Block[], expects: (string | RegExp)[], mode?: PermissionMode) {
   const cwd = await folderOf('work')
   const inCwd = JSON.parse(JSON.stringify(say).replaceAll('CWD', cwd)) as Block[]
-  endpoint.add({ when, steps: [{ say: inCwd }, { told, say: [{ text: 'Done.' }] }] })
+  endpoint.add({ when, steps: [{ say: inCwd }, { expects, say: [{ text: 'Done.' }] }] })
   const opened = await claudeSession({ url: endpoint.url, cwd, ...(mode && { mode }) })
   await opened.say(when)
   return opened
@@ -169,7 +169,7 @@ describe.concurrent('an approval', () => {
     const when = 'through a link'
     endpoint.add({
       when,
-      steps: [{ say: [write(join(cwd, 'link/f.txt'))] }, { told: ['denied'], say: [{ text: 'Ok.' }] }],
+      steps: [{ say: [write(join(cwd, 'link/f.txt'))] }, { expects: ['denied'], say: [{ text: 'Ok.' }] }],
     })
     const opened = await claudeSession({ url: endpoint.url, cwd, mode: 'acceptEdits' })
     await opened.say(when)
@@ -207,7 +207,7 @@ describe.concurrent('an approval', () => {
         when: 'send somebody',
         steps: [
           { say: [{ tool: 'Task', input: { ...task, prompt } }] },
-          { told: ['Looked around.'], say: [{ text: 'Done.' }] },
+          { expects: ['Looked around.'], say: [{ text: 'Done.' }] },
         ],
       },
     )

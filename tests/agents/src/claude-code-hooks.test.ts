@@ -43,7 +43,7 @@ const touch = { tool: 'Bash', input: { command: 'touch made && echo so be it' } 
 
 it('a manually started Claude Code asks here, at the call that it asks about', async () => {
   await install()
-  const steps = [{ say: [touch] }, { told: ['so be it'], say: [{ text: 'Made.' }] }]
+  const steps = [{ say: [touch] }, { expects: ['so be it'], say: [{ text: 'Made.' }] }]
   endpoint.add({ when: 'make it', steps })
   const run = claudePrint('make it', { url: endpoint.url, home, cwd })
   const item = await pending()
@@ -74,8 +74,8 @@ it('a manually started Claude Code asks here, at the call that it asks about', a
 
 it('a denied call does not run, and the model gets the reason', async () => {
   await install()
-  const told = ['Not while the tests run']
-  endpoint.add({ when: 'make it not', steps: [{ say: [touch] }, { told, say: [{ text: 'I see.' }] }] })
+  const expects = ['Not while the tests run']
+  endpoint.add({ when: 'make it not', steps: [{ say: [touch] }, { expects, say: [{ text: 'I see.' }] }] })
   const run = claudePrint('make it not', { url: endpoint.url, home, cwd })
   await answer(await pending(), { decision: 'deny', message: 'Not while the tests run.' })
   expect(await run).toBe('I see.')
@@ -86,7 +86,7 @@ it('a call that a rule allows is asked once', async () => {
   await install()
   endpoint.add({
     when: 'make it twice',
-    steps: [{ say: [touch] }, { say: [touch] }, { told: ['so be it'], say: [{ text: 'Twice.' }] }],
+    steps: [{ say: [touch] }, { say: [touch] }, { expects: ['so be it'], say: [{ text: 'Twice.' }] }],
   })
   const run = claudePrint('make it twice', { url: endpoint.url, home, cwd })
   const item = await pending()
@@ -108,7 +108,7 @@ it('a script in its shell asks in the same session, at the call that runs it', a
   const command = 'cd / && askback ask "Which colour?" --option Red --option Blue'
   endpoint.add({
     when: 'colours',
-    steps: [{ say: [{ tool: 'Bash', input: { command } }] }, { told: ['Blue'], say: [{ text: 'Blue.' }] }],
+    steps: [{ say: [{ tool: 'Bash', input: { command } }] }, { expects: ['Blue'], say: [{ text: 'Blue.' }] }],
   })
   const env = { PATH: `${bin}:${process.env['PATH']}` }
   const run = claudePrint('colours', { url: endpoint.url, home, cwd, env })
@@ -133,7 +133,7 @@ it('in a terminal, a question can be answered here', async () => {
     when: 'find the way',
     steps: [
       { say: [{ tool: 'AskUserQuestion', input: { questions } }] },
-      { told: ['"Which way?"="Right"'], say: [{ text: 'To the right then.' }] },
+      { expects: ['"Which way?"="Right"'], say: [{ text: 'To the right then.' }] },
     ],
   })
   const terminal = await claudeTerminal('find the way', { url: endpoint.url, home, cwd })
@@ -143,7 +143,7 @@ it('in a terminal, a question can be answered here', async () => {
 
 it('in a terminal, its own prompt can be answered as well, which cancels the request here', async () => {
   await install()
-  const steps = [{ say: [touch] }, { told: ['so be it'], say: [{ text: 'Made by hand.' }] }]
+  const steps = [{ say: [touch] }, { expects: ['so be it'], say: [{ text: 'Made by hand.' }] }]
   endpoint.add({ when: 'by hand', steps })
   const terminal = await claudeTerminal('by hand', { url: endpoint.url, home, cwd })
   const { sessionId } = await pending()
@@ -157,7 +157,7 @@ it('in a terminal, its own prompt can be answered as well, which cancels the req
 
 it('in a terminal, its own prompt works when no gateway runs', async () => {
   await install(newFolder())
-  const steps = [{ say: [touch] }, { told: ['so be it'], say: [{ text: 'Made alone.' }] }]
+  const steps = [{ say: [touch] }, { expects: ['so be it'], say: [{ text: 'Made alone.' }] }]
   endpoint.add({ when: 'alone', steps })
   const terminal = await claudeTerminal('alone', { url: endpoint.url, home, cwd })
   await acceptPrompt(terminal, 'alone')

@@ -33,7 +33,7 @@ describe.each(['stdio', 'http'] as const)('Claude Code with Askback as an MCP se
   it('asks whether a tool may run, at the call', async () => {
     const when = `make it by ${how}`
     const call = { ...touch, id: `toolu_${how}` }
-    endpoint.add({ when, steps: [{ say: [call] }, { told: ['so be it'], say: [{ text: 'Made.' }] }] })
+    endpoint.add({ when, steps: [{ say: [call] }, { expects: ['so be it'], say: [{ text: 'Made.' }] }] })
     const done = run(when, how, promptTool)
     const item = await pending()
     expect(item).toMatchObject({
@@ -48,8 +48,8 @@ describe.each(['stdio', 'http'] as const)('Claude Code with Askback as an MCP se
 
   it('gets the reason of a denial', async () => {
     const when = `make it not by ${how}`
-    const told = ['Not while the tests run']
-    endpoint.add({ when, steps: [{ say: [touch] }, { told, say: [{ text: 'I see.' }] }] })
+    const expects = ['Not while the tests run']
+    endpoint.add({ when, steps: [{ say: [touch] }, { expects, say: [{ text: 'I see.' }] }] })
     const done = run(when, how, promptTool)
     await answer(await pending(), { decision: 'deny', message: 'Not while the tests run.' })
     expect(await done).toBe('I see.')
@@ -62,7 +62,7 @@ describe.each(['stdio', 'http'] as const)('Claude Code with Askback as an MCP se
     const ask = { tool: 'mcp__askback__ask_user', input: { questions }, id: `toolu_ask_${how}` }
     endpoint.add({
       when,
-      steps: [{ say: [ask] }, { told: ['"Which colour?" = "Blue"'], say: [{ text: 'Blue.' }] }],
+      steps: [{ say: [ask] }, { expects: ['"Which colour?" = "Blue"'], say: [{ text: 'Blue.' }] }],
     })
     const done = run(when, how, ['--allowedTools', 'mcp__askback__ask_user'])
     const item = await pending()
@@ -82,7 +82,7 @@ it('with a prompt tool, its question is a question, not an approval', async () =
     when: 'find the way',
     steps: [
       { say: [{ tool: 'AskUserQuestion', input: { questions } }] },
-      { told: ['"Which way?"="Right"'], say: [{ text: 'To the right then.' }] },
+      { expects: ['"Which way?"="Right"'], say: [{ text: 'To the right then.' }] },
     ],
   })
   const done = run('find the way', 'stdio', promptTool)
@@ -98,7 +98,7 @@ it('a script in the shell of a Claude that the gateway runs asks in its session,
   // The call contains only the path of the script, so it is found by the shell that runs it.
   endpoint.add({
     when: 'colours in a shell',
-    steps: [{ say: [{ tool: 'Bash', input: { command } }] }, { told: ['Blue'], say: [{ text: 'Blue.' }] }],
+    steps: [{ say: [{ tool: 'Bash', input: { command } }] }, { expects: ['Blue'], say: [{ text: 'Blue.' }] }],
   })
   const session = await claudeSession({ url: endpoint.url, shells })
   const { host, store, sessionId } = session

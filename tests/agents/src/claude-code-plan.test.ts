@@ -15,9 +15,9 @@ function addPlanScenario(when: string): void {
     steps: [
       { say: [write(`# First plan of ${when}`)] },
       { say: [exit] },
-      { told: ['Smaller steps'], say: [write(`# Second plan of ${when}`)] },
+      { expects: ['Smaller steps'], say: [write(`# Second plan of ${when}`)] },
       { say: [exit] },
-      { told: ['approved'], say: [{ text: 'On it.' }] },
+      { expects: ['approved'], say: [{ text: 'On it.' }] },
     ],
   })
 }

@@ -110,7 +110,7 @@ describe.concurrent('a session', () => {
 
   it('accepts a message in the middle of a turn, and ends the turn when both are answered', async () => {
     const when = 'start with this'
-    const both = { told: ['and then this'], say: [{ text: 'This and that.' }] }
+    const both = { expects: ['and then this'], say: [{ text: 'This and that.' }] }
     endpoint.add({ when, steps: [{ say: [run('touch first')] }, both] })
     const session = await claudeSession({ url: endpoint.url })
     await session.say(when)

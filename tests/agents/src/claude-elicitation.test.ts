@@ -15,11 +15,11 @@ const hotel = {
   args: [fileURLToPath(new URL('hotel.mjs', import.meta.url))],
 }
 
-/** A session in which the model calls the tool, whose result must contain `told`. */
-async function callTool(tool: string, when: string, told: (string | RegExp)[]) {
+/** A session in which the model calls the tool, whose result must contain `expects`. */
+async function callTool(tool: string, when: string, expects: (string | RegExp)[]) {
   endpoint.add({
     when,
-    steps: [{ say: [{ tool: `mcp__hotel__${tool}`, input: {} }] }, { told, say: [{ text: 'Done.' }] }],
+    steps: [{ say: [{ tool: `mcp__hotel__${tool}`, input: {} }] }, { expects, say: [{ text: 'Done.' }] }],
   })
   const session = await claudeSession({ url: endpoint.url, agent: { mcpServers: { hotel } } })
   await session.say(when)
@@ -31,8 +31,8 @@ async function callTool(tool: string, when: string, told: (string | RegExp)[]) {
 
 describe.concurrent('an elicitation of an MCP server', () => {
   it('is a form at its tool call, and the server gets the values', async () => {
-    const told = [/"action":"accept"/, /"name":"Ada".*"nights":3/, /"quiet, at the back"/]
-    const { session, toolCallId } = await callTool('book', 'book a room', told)
+    const expects = [/"action":"accept"/, /"name":"Ada".*"nights":3/, /"quiet, at the back"/]
+    const { session, toolCallId } = await callTool('book', 'book a room', expects)
     const [form] = await session.pending()
     expect(form).toMatchObject({ kind: 'form', toolCallId, toolName: 'mcp__hotel__book' })
     const values = { name: 'Ada', nights: 3, room: 'double', breakfast: true, extras: ['quiet, at the back'] }
@@ -51,7 +51,7 @@ describe.concurrent('an elicitation of an MCP server', () => {
     await session.close()
     endpoint.add({
       when: 'The user has filled in the form',
-      steps: [{ told: ['mcp__hotel__book', '"name":"Grace"'], say: [{ text: 'Booked.' }] }],
+      steps: [{ expects: ['mcp__hotel__book', '"name":"Grace"'], say: [{ text: 'Booked.' }] }],
     })
     const next = await claudeSession({ url: endpoint.url, agent: { mcpServers: { hotel } }, before: session })
     expect((await next.pending())[0]).toMatchObject({ kind: 'form', interactionId: form!.interactionId })
@@ -72,8 +72,8 @@ describe.concurrent('an elicitation of an MCP server', () => {
     ['Done', 'accept'],
     ['Decline', 'decline'],
   ])('of a page is a question, whose option %s means %s', async (label, action) => {
-    const told = [new RegExp(`"action":"${action}"`)]
-    const { session } = await callTool('login', `log in and ${action}`, told)
+    const expects = [new RegExp(`"action":"${action}"`)]
+    const { session } = await callTool('login', `log in and ${action}`, expects)
     const [item] = await session.pending()
     expect(item).toMatchObject({ kind: 'question' })
     expect(JSON.stringify(item!.request)).toContain('https://hotel.example/login')

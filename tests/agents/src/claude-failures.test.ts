@@ -21,7 +21,7 @@ import { isAlive, programOf, programsOf } from './processes.js'
 let endpoint: ClaudeEndpoint
 beforeAll(async () => {
   endpoint = await startClaudeEndpoint(
-    { when: 'You were stopped', steps: [{ told: ['may have run'], say: [{ text: 'I will look.' }] }] },
+    { when: 'You were stopped', steps: [{ expects: ['may have run'], say: [{ text: 'I will look.' }] }] },
     helloScenario,
     sleepScenario,
   )

@@ -17,10 +17,10 @@ it('an embedder’s query asks through a session with one line of code', async (
     steps: [
       { say: [{ tool: 'AskUserQuestion', input: { questions } }] },
       {
-        told: ['"Which way?"="Right"'],
+        expects: ['"Which way?"="Right"'],
         say: [{ tool: 'Bash', input: { command: 'touch right && echo turned' } }],
       },
-      { told: ['turned'], say: [{ text: 'We are there.' }] },
+      { expects: ['turned'], say: [{ text: 'We are there.' }] },
     ],
   })
   const cwd = await folderOf('work')

@@ -53,7 +53,7 @@ describe.concurrent('a killed gateway', () => {
           { say: [{ tool: 'AskUserQuestion', input: { questions } }] },
         ],
       },
-      { when: 'And after the crash?', steps: [{ told: ['"Leave"'], say: [{ text: 'I leave.' }] }] },
+      { when: 'And after the crash?', steps: [{ expects: ['"Leave"'], say: [{ text: 'I leave.' }] }] },
     )
     const type = 'interaction_request'
     const gateway = await gatewayUntil('ask before the crash', { mode: 'bypassPermissions', type, times: 2 })
@@ -105,7 +105,7 @@ describe.concurrent('a killed gateway', () => {
           find: { PLAN: /(\/\S+\/plans\/\S+?\.md)/ },
           steps: [{ say: [write] }, { say: [{ tool: 'ExitPlanMode', input: {} }] }],
         },
-        { when: plan, steps: [{ told: ['approved this plan', plan], say: [{ text: 'Fresh.' }] }] },
+        { when: plan, steps: [{ expects: ['approved this plan', plan], say: [{ text: 'Fresh.' }] }] },
       )
       const gateway = await gatewayUntil(when, {
         mode: 'plan',

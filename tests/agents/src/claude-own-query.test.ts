@@ -76,8 +76,8 @@ describe.concurrent('a query of an embedder', () => {
       when,
       steps: [
         { say: [{ text: 'I make two files.' }, bash('touch one && echo made')] },
-        { told: ['made'], say: [bash('touch two')] },
-        { told: ['Not this one.'], say: [{ text: 'One, then.' }] },
+        { expects: ['made'], say: [bash('touch two')] },
+        { expects: ['Not this one.'], say: [{ text: 'One, then.' }] },
       ],
     })
     const own = await startWorld()

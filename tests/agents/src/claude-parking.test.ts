@@ -60,8 +60,11 @@ async function waitUntilParked(home: string): Promise<void> {
 
 describe.concurrent('a question that stays pending for long', () => {
   it('ends the program, and its answer resumes the same call', async () => {
-    const told = ['"Parked?"="Blue"']
-    endpoint.add({ when: 'park me', steps: [{ say: [ask('Parked?')] }, { told, say: [{ text: 'Blue.' }] }] })
+    const expects = ['"Parked?"="Blue"']
+    endpoint.add({
+      when: 'park me',
+      steps: [{ say: [ask('Parked?')] }, { expects, say: [{ text: 'Blue.' }] }],
+    })
     const { clock, agent } = agentWithFakeClock()
     const session = await claudeSession({ url: endpoint.url, agent })
     await session.say('park me')
@@ -83,10 +86,10 @@ describe.concurrent('a question that stays pending for long', () => {
   })
 
   it('can be resumed by another gateway', async () => {
-    const told = ['"Parked and restarted?"="Blue"']
+    const expects = ['"Parked and restarted?"="Blue"']
     endpoint.add({
       when: 'park and restart',
-      steps: [{ say: [ask('Parked and restarted?')] }, { told, say: [{ text: 'Blue.' }] }],
+      steps: [{ say: [ask('Parked and restarted?')] }, { expects, say: [{ text: 'Blue.' }] }],
     })
     const { clock, agent } = agentWithFakeClock()
     const first = await claudeSession({ url: endpoint.url, agent })
@@ -107,7 +110,7 @@ describe.concurrent('a question that stays pending for long', () => {
       when: 'two at once',
       steps: [
         { say: [ask('First of two?'), ask('Second of two?')] },
-        { told: ['"First of two?"="Blue"', '"Second of two?"="Blue"'], say: [{ text: 'Both.' }] },
+        { expects: ['"First of two?"="Blue"', '"Second of two?"="Blue"'], say: [{ text: 'Both.' }] },
       ],
     })
     const { clock, agent, asked } = agentWithFakeClock()
@@ -126,10 +129,10 @@ describe.concurrent('a question that stays pending for long', () => {
   it('does not end the program while a task runs in the background', async () => {
     const command = 'tail -f /dev/null'
     const background = { tool: 'Bash', input: { command, description: 'Runs', run_in_background: true } }
-    const told = ['"With company?"="Blue"']
+    const expects = ['"With company?"="Blue"']
     endpoint.add({
       when: 'not alone',
-      steps: [{ say: [background] }, { say: [ask('With company?')] }, { told, say: [{ text: 'Blue.' }] }],
+      steps: [{ say: [background] }, { say: [ask('With company?')] }, { expects, say: [{ text: 'Blue.' }] }],
     })
     const { clock, agent, asked } = agentWithFakeClock()
     const session = await claudeSession({ url: endpoint.url, agent, mode: 'bypassPermissions' })
@@ -168,10 +171,10 @@ describe.concurrent('a question that stays pending for long', () => {
         steps: [
           { say: [write] },
           { say: [{ tool: 'ExitPlanMode', input: {} }] },
-          { told: ['approved'], say: [{ text: 'On it.' }] },
+          { expects: ['approved'], say: [{ text: 'On it.' }] },
         ],
       },
-      { when: plan, steps: [{ told: ['approved this plan'], say: [{ text: 'Afresh.' }] }] },
+      { when: plan, steps: [{ expects: ['approved this plan'], say: [{ text: 'Afresh.' }] }] },
     )
     const { clock, agent } = agentWithFakeClock()
     const session = await claudeSession({ url: endpoint.url, mode: 'plan', agent })

@@ -28,8 +28,8 @@ async function startPlanning(...scenarios: [Scenario, ...Scenario[]]) {
 
 describe.concurrent('a plan', () => {
   it('is reviewed as it was written, and the decision edit continues in the same context', async () => {
-    const told = ['approved', '# Better plan']
-    const session = await startPlanning(planScenario('keep context', { told, say: [{ text: 'On it.' }] }))
+    const expects = ['approved', '# Better plan']
+    const session = await startPlanning(planScenario('keep context', { expects, say: [{ text: 'On it.' }] }))
     const [item] = await session.pending()
     expect(item).toMatchObject({ kind: 'plan_review', request: { plan: '# Plan of keep context\n1. Look' } })
     await session.answer(item!, { decision: 'edit', updatedPlan: '# Better plan' })
@@ -43,8 +43,8 @@ describe.concurrent('a plan', () => {
     const session = await startPlanning(
       planScenario(
         'adjust it',
-        { told: ['Look twice'], say: [exit] },
-        { told: ['Look thrice'], say: [exit] },
+        { expects: ['Look twice'], say: [exit] },
+        { expects: ['Look thrice'], say: [exit] },
         { say: [{ text: 'On it.' }] },
       ),
     )
@@ -68,7 +68,7 @@ describe.concurrent('a plan', () => {
     const when = `fresh by ${decision}`
     const session = await startPlanning(planScenario(when), {
       when: `Plan of ${when}`,
-      steps: [{ told: ['approved this plan', `# Plan of ${when}`], say: [{ text: 'Fresh and ready.' }] }],
+      steps: [{ expects: ['approved this plan', `# Plan of ${when}`], say: [{ text: 'Fresh and ready.' }] }],
     })
     const [item] = await session.pending()
     await session.answer(item!, { decision })
@@ -92,7 +92,7 @@ describe.concurrent('a plan', () => {
   it('is carried out in a fresh context as the person has edited it', async () => {
     const session = await startPlanning(planScenario('fresh and edited'), {
       when: 'A plan by hand',
-      steps: [{ told: ['A plan by hand'], notTold: ['Plan of'], say: [{ text: 'Gladly.' }] }],
+      steps: [{ expects: ['A plan by hand'], expectsNot: ['Plan of'], say: [{ text: 'Gladly.' }] }],
     })
     const [item] = await session.pending()
     await session.answer(item!, { decision: 'clean_edit', updatedPlan: '# A plan by hand' })
@@ -105,7 +105,7 @@ describe.concurrent('a plan', () => {
     const session = await startPlanning(
       planScenario(when),
       { when: `Plan of ${when}`, steps: [{ say: [], ends: 'never' }] },
-      { when: 'what now', steps: [{ notTold: [when], say: [{ text: 'Something new.' }] }] },
+      { when: 'what now', steps: [{ expectsNot: [when], say: [{ text: 'Something new.' }] }] },
     )
     const cleared = session.until('context_cleared')
     const [item] = await session.pending()
@@ -125,7 +125,7 @@ describe.concurrent('a plan', () => {
   it('without text is an error, and the session continues', async () => {
     const session = await startPlanning({
       when: 'no plan at all',
-      steps: [{ say: [exit] }, { told: ['no plan to review'], say: [{ text: 'Sorry.' }] }],
+      steps: [{ say: [exit] }, { expects: ['no plan to review'], say: [{ text: 'Sorry.' }] }],
     })
     await session.until('turn_ended')
     expect((await session.of('error'))[0]).toMatchObject({ code: 'plan_missing', fatal: false })

@@ -25,13 +25,18 @@ type Questions = { question: string }[]
 
 const textOf = ({ questions }: { questions: Questions }) => questions[0]!.question
 
-/** Runs a session in which the model makes these calls, and expects it to be told this after the answers. */
-async function expectTold(when: string, calls: Questions[], answers: unknown[], told: (string | RegExp)[]) {
+/** Runs a session in which the model makes these calls, and checks that it receives this after the answers. */
+async function expectModelReceives(
+  when: string,
+  calls: Questions[],
+  answers: unknown[],
+  expects: (string | RegExp)[],
+) {
   endpoint.add({
     when,
     steps: [
       { say: calls.map((questions) => ({ tool: 'AskUserQuestion', input: { questions } })) },
-      { told, notTold: ['did not answer'], say: [{ text: 'Thanks.' }] },
+      { expects, expectsNot: ['did not answer'], say: [{ text: 'Thanks.' }] },
     ],
   })
   const session = await claudeSession({ url: endpoint.url })
@@ -51,7 +56,7 @@ async function expectTold(when: string, calls: Questions[], answers: unknown[], 
 
 describe.concurrent('AskUserQuestion', () => {
   it('gives the model exactly the chosen label, even with a comma', async () => {
-    const { items, results } = await expectTold(
+    const { items, results } = await expectModelReceives(
       'a comma',
       [[database]],
       [[{ selected: ['Postgres, hosted'], note: 'The small plan' }]],
@@ -67,7 +72,7 @@ describe.concurrent('AskUserQuestion', () => {
 
   it('gives the model several labels, and a typed text', async () => {
     const many = { ...database, question: 'Which databases?', multiSelect: true }
-    await expectTold(
+    await expectModelReceives(
       'several labels',
       [[many, { ...database, question: 'And for tests?' }]],
       [
@@ -85,7 +90,7 @@ describe.concurrent('AskUserQuestion', () => {
       when: 'the same text',
       steps: [
         { say: [{ tool: 'AskUserQuestion', input: { questions: [database, database] } }] },
-        { told: ['Question texts must be unique'], say: [{ text: 'Then not.' }] },
+        { expects: ['Question texts must be unique'], say: [{ text: 'Then not.' }] },
       ],
     })
     const session = await claudeSession({ url: endpoint.url })
@@ -97,7 +102,7 @@ describe.concurrent('AskUserQuestion', () => {
 
   it('answers each of two concurrent calls with its own answer', async () => {
     const other = { ...database, question: 'Which cache?' }
-    const { items } = await expectTold(
+    const { items } = await expectModelReceives(
       'two calls',
       [[database], [other]],
       [[{ selected: ['SQLite'] }], [{ selected: ['None'] }]],
@@ -114,7 +119,7 @@ describe.concurrent('AskUserQuestion', () => {
         when,
         steps: [
           { say: [{ tool: 'AskUserQuestion', input: { questions: [database] } }] },
-          { told: ['"Which database?"="None"'], say: [{ text: 'Thanks.' }] },
+          { expects: ['"Which database?"="None"'], say: [{ text: 'Thanks.' }] },
         ],
       })
       const session = await claudeSession({ url: endpoint.url, mode })
@@ -132,7 +137,7 @@ describe.concurrent('AskUserQuestion', () => {
       when: 'nobody is there',
       steps: [
         { say: [{ tool: 'AskUserQuestion', input: { questions: [database] } }] },
-        { told: ['Nobody answered in time'], notTold: ['SQLite'], say: [{ text: 'Then not.' }] },
+        { expects: ['Nobody answered in time'], expectsNot: ['SQLite'], say: [{ text: 'Then not.' }] },
       ],
     })
     const session = await claudeSession({ url: endpoint.url, agent: { timeoutMs: 50 } })

@@ -38,7 +38,7 @@ const run = (command: string): Block => ({ tool: 'Bash', input: { command, descr
 const blue = { answers: [{ selected: ['Blue'] }] }
 const approve = { decision: 'approve' }
 
-/** A session with pending requests. `then`: the scenarios for what the model is told later. */
+/** A session with pending requests. `then`: the scenarios for what the model receives later. */
 async function pendingSession(
   when: string,
   say: Block[],
@@ -55,11 +55,11 @@ async function pendingSession(
 
 describe.concurrent('after a restart of the gateway', () => {
   it('the card is still there, and the model gets its answer', async () => {
-    const told = ['"Which colour, after all?" = "Blue"']
+    const expects = ['"Which colour, after all?" = "Blue"']
     const { first, items } = await pendingSession(
       'a colour',
       [question('Which colour, after all?')],
-      [{ when: 'Which colour, after all?', steps: [{ told, say: [{ text: 'Blue it is.' }] }] }],
+      [{ when: 'Which colour, after all?', steps: [{ expects, say: [{ text: 'Blue it is.' }] }] }],
     )
     await first.close()
     await eventually(() => expect(programsOf(first.home)).toEqual([]))
@@ -76,11 +76,11 @@ describe.concurrent('after a restart of the gateway', () => {
   })
 
   it('the model gets the answer even if Claude Code has lost the conversation', async () => {
-    const told = ['"Lost for words?" = "Blue"']
+    const expects = ['"Lost for words?" = "Blue"']
     const { first, items } = await pendingSession(
       'lose it all',
       [question('Lost for words?')],
-      [{ when: 'Lost for words?', steps: [{ told, say: [{ text: 'Blue it is.' }] }] }],
+      [{ when: 'Lost for words?', steps: [{ expects, say: [{ text: 'Blue it is.' }] }] }],
     )
     await first.close()
     await removeStored(first.home, '.claude/projects')
@@ -95,11 +95,11 @@ describe.concurrent('after a restart of the gateway', () => {
   })
 
   it('the model gets all answers together, when the last request is settled', async () => {
-    const told = ['"One of two?" = "Blue"', '"Two of two?" = "Red"']
+    const expects = ['"One of two?" = "Blue"', '"Two of two?" = "Red"']
     const { first, items } = await pendingSession(
       'two colours',
       [question('One of two?'), question('Two of two?')],
-      [{ when: 'Two of two?', steps: [{ told, say: [{ text: 'Both.' }] }] }],
+      [{ when: 'Two of two?', steps: [{ expects, say: [{ text: 'Both.' }] }] }],
     )
     await first.close()
     const second = await claudeSession({ url: endpoint.url, before: first })
@@ -120,9 +120,9 @@ describe.concurrent('after a restart of the gateway', () => {
         {
           when: 'touch granted',
           steps: [
-            { told: ['approved Bash', 'has not run'], say: [call] },
-            { told: ['ran once'], say: [call] },
-            { told: ['denied'], say: [{ text: 'Good.' }] },
+            { expects: ['approved Bash', 'has not run'], say: [call] },
+            { expects: ['ran once'], say: [call] },
+            { expects: ['denied'], say: [{ text: 'Good.' }] },
           ],
         },
       ],
@@ -147,7 +147,7 @@ describe.concurrent('after a restart of the gateway', () => {
       [
         {
           when: 'touch agreed',
-          steps: [{ say: [run('touch sneaky')] }, { told: ['denied'], say: [{ text: 'Caught.' }] }],
+          steps: [{ say: [run('touch sneaky')] }, { expects: ['denied'], say: [{ text: 'Caught.' }] }],
         },
       ],
     )
@@ -165,14 +165,14 @@ describe.concurrent('after a restart of the gateway', () => {
     await second.close()
   })
 
-  it('[L10] a call whose approval was claimed is in doubt: the model is told, and the call does not run', async () => {
+  it('[L10] a call whose approval was claimed is in doubt: the model learns it, and the call does not run', async () => {
     const { first, items } = await pendingSession(
       'doubt',
       [run('touch doubtful')],
       [
         {
           when: 'touch doubtful',
-          steps: [{ told: ['may have run already'], say: [{ text: 'I will look.' }] }],
+          steps: [{ expects: ['may have run already'], say: [{ text: 'I will look.' }] }],
         },
       ],
     )
@@ -191,7 +191,7 @@ describe.concurrent('after a restart of the gateway', () => {
     const { first, items } = await pendingSession(
       'meanwhile',
       [question('Given meanwhile?')],
-      [{ when: 'Given meanwhile?', steps: [{ told: ['"Blue"'], say: [{ text: 'Blue.' }] }] }],
+      [{ when: 'Given meanwhile?', steps: [{ expects: ['"Blue"'], say: [{ text: 'Blue.' }] }] }],
     )
     await first.close()
     const between = createDesk({ store: first.store })
@@ -214,14 +214,14 @@ describe.concurrent('after a restart of the gateway', () => {
         edit: 'no longer in plan mode',
         adjust: `Look twice ${when}`,
       }
-      const told = [marks[decision as keyof typeof marks]]
+      const expects = [marks[decision as keyof typeof marks]]
       const { first, items } = await pendingSession(
         when,
         [exit],
         [
           {
             when: decision === 'adjust' ? `Look twice ${when}` : plan,
-            steps: [{ told, say: [{ text: 'On it.' }] }],
+            steps: [{ expects, say: [{ text: 'On it.' }] }],
           },
         ],
         'plan',
@@ -250,7 +250,7 @@ describe.concurrent('a program that is killed with a pending request', () => {
     const { first, items } = await pendingSession(
       'kill me',
       [question('Still there?')],
-      [{ when: 'Still there?', steps: [{ told: ['"Blue"'], say: [{ text: 'Back.' }] }] }],
+      [{ when: 'Still there?', steps: [{ expects: ['"Blue"'], say: [{ text: 'Back.' }] }] }],
     )
     process.kill(programOf(first.home), 'SIGKILL')
     expect((await first.until('error'))[0]).toMatchObject({ code: 'agent_lost', fatal: false })
@@ -271,7 +271,7 @@ describe.concurrent('a program that is killed with a pending request', () => {
     expect(endpoint.of(`lost, then ${how}`)).toHaveLength(1)
     await first.say('say hello')
     expect((await first.until('turn_ended', 2))[1]).toMatchObject({ reason: 'done' })
-    const asked = endpoint.requests.slice(before).filter(({ told }) => told.all.join().includes(how))
+    const asked = endpoint.requests.slice(before).filter(({ received }) => received.all.join().includes(how))
     expect(asked).toEqual([])
     await first.close()
   })
@@ -304,7 +304,7 @@ describe.concurrent('a program that is killed with a pending request', () => {
     const { first, items } = await pendingSession(
       'kill and talk',
       [question('And now?')],
-      [{ when: 'And now?', steps: [{ told: ['"Blue"'], say: [{ text: 'Back.' }] }] }],
+      [{ when: 'And now?', steps: [{ expects: ['"Blue"'], say: [{ text: 'Back.' }] }] }],
     )
     process.kill(programOf(first.home), 'SIGKILL')
     await first.until('error')

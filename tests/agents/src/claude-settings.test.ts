@@ -82,7 +82,7 @@ describe.concurrent('the settings of Claude Code', () => {
       steps: [
         { say: [{ tool: 'Read', input: { file_path } }] },
         { say: [{ tool: 'Write', input: { file_path, content: '{}' } }] },
-        { told: ['denied'], say: [{ text: 'Ok.' }] },
+        { expects: ['denied'], say: [{ text: 'Ok.' }] },
       ],
     })
     const session = await claudeSession({

@@ -16,7 +16,7 @@ it('Claude works the same for a user who is not root, with a program that is giv
     steps: [
       { say: [{ tool: 'Bash', input: { command: 'touch whose && id -u', description: 'Runs' } }] },
       { say: [{ tool: 'AskUserQuestion', input: { questions } }] },
-      { told: ['"Sure?"="No"'], say: [{ text: 'Fine.' }] },
+      { expects: ['"Sure?"="No"'], say: [{ text: 'Fine.' }] },
     ],
   })
   const { executable, home, cwd } = await otherUser()

@@ -24,8 +24,8 @@ const done = { say: [{ text: 'Done.' }] }
 describe.concurrent('approvals', () => {
   it('of a command show the whole command, and the model gets the reason of a denial', async () => {
     const when = 'run something bad'
-    const told = [/rejected/, 'The user denied this call, and says: not on a Friday']
-    endpoint.add({ when, steps: [{ say: [run('touch bad')] }, { told, ...done }] })
+    const expects = [/rejected/, 'The user denied this call, and says: not on a Friday']
+    endpoint.add({ when, steps: [{ say: [run('touch bad')] }, { expects, ...done }] })
     const session = await codexSession({ url: endpoint.url })
     await session.say(when)
     const [item] = await session.pending()
@@ -46,7 +46,7 @@ describe.concurrent('approvals', () => {
     const when = 'write and change a file'
     const add = patch('*** Add File: a.txt', '+one', '+two')
     const change = patch('*** Update File: a.txt', '@@', ' one', '-two', '+three')
-    endpoint.add({ when, steps: [{ say: [add] }, { say: [change] }, { told: ['Success'], ...done }] })
+    endpoint.add({ when, steps: [{ say: [add] }, { say: [change] }, { expects: ['Success'], ...done }] })
     const session = await codexSession({ url: endpoint.url })
     await session.say(when)
     const [first] = await session.pending()
@@ -73,7 +73,7 @@ describe.concurrent('approvals', () => {
     const steps = [
       { say: [patch('*** Add File: here.txt', '+x')] },
       { say: [patch(`*** Add File: ${outside}`, '+x')] },
-      { told: [/rejected/], ...done },
+      { expects: [/rejected/], ...done },
     ]
     endpoint.add({ when, steps })
     const session = await codexSession({ url: endpoint.url, mode: 'acceptEdits' })
@@ -89,8 +89,8 @@ describe.concurrent('approvals', () => {
 
   it('with a changed command refuse the call and name the wanted one, because Codex accepts no other input', async () => {
     const when = 'run with care'
-    const told = ['another input', 'touch safe']
-    endpoint.add({ when, steps: [{ say: [run('touch unsafe')] }, { told, ...done }] })
+    const expects = ['another input', 'touch safe']
+    endpoint.add({ when, steps: [{ say: [run('touch unsafe')] }, { expects, ...done }] })
     const session = await codexSession({ url: endpoint.url })
     await session.say(when)
     const [item] = await session.pending()
@@ -106,7 +106,10 @@ describe.concurrent('approvals', () => {
     const again = { say: [run('touch once')] }
     endpoint.add(
       { when, steps: [again] },
-      { when: 'exec_command again with exactly', steps: [again, { told: ['exited with code 0'], ...done }] },
+      {
+        when: 'exec_command again with exactly',
+        steps: [again, { expects: ['exited with code 0'], ...done }],
+      },
     )
     const first = await codexSession({ url: endpoint.url })
     await first.say(when)
@@ -135,10 +138,10 @@ describe.concurrent('questions', () => {
   it('are answered with an option, or with a text', async () => {
     const when = 'ask for colours'
     const questions = [question('a', 'Front?'), question('b', 'Back?')]
-    const told = ['"a":{"answers":["Blue"]}', '"b":{"answers":["Green, a light one"]}']
+    const expects = ['"a":{"answers":["Blue"]}', '"b":{"answers":["Green, a light one"]}']
     endpoint.add({
       when,
-      steps: [{ say: [{ tool: 'request_user_input', input: { questions } }] }, { told, ...done }],
+      steps: [{ say: [{ tool: 'request_user_input', input: { questions } }] }, { expects, ...done }],
     })
     const session = await codexSession({ url: endpoint.url })
     await session.say(when)
@@ -159,12 +162,12 @@ describe.concurrent('questions', () => {
 
   it('that nobody answers give the model no answer', async () => {
     const when = 'ask in vain'
-    const told = ['Nobody answered in time', 'do not assume one']
+    const expects = ['Nobody answered in time', 'do not assume one']
     endpoint.add({
       when,
       steps: [
         { say: [{ tool: 'request_user_input', input: { questions: [question('a', 'Anyone?')] } }] },
-        { told, notTold: ['Red'], ...done },
+        { expects, expectsNot: ['Red'], ...done },
       ],
     })
     const session = await codexSession({ url: endpoint.url, agent: { timeoutMs: 50 } })
@@ -182,7 +185,7 @@ describe.concurrent('MCP servers', () => {
     const when = 'book a room'
     endpoint.add({
       when,
-      steps: [{ say: [{ tool: 'mcp__hotel__book', input: {} }] }, { told: ['Ada'], ...done }],
+      steps: [{ say: [{ tool: 'mcp__hotel__book', input: {} }] }, { expects: ['Ada'], ...done }],
     })
     const session = await codexSession({ url: endpoint.url, config })
     await session.say(when)
@@ -204,7 +207,7 @@ describe.concurrent('the sandbox', () => {
 
   it('has no network, so that a command can reach neither Askback nor others', async () => {
     const when = 'knock at the door'
-    endpoint.add({ when, steps: [{ say: [run(knock)] }, { told: ['knocked: EPERM'], ...done }] })
+    endpoint.add({ when, steps: [{ say: [run(knock)] }, { expects: ['knocked: EPERM'], ...done }] })
     // The person's own configuration of Codex does not change that.
     const config = '[sandbox_workspace_write]\nnetwork_access = true\n'
     const session = await codexSession({ url: endpoint.url, mode: 'bypassPermissions', config })
@@ -215,7 +218,7 @@ describe.concurrent('the sandbox', () => {
 
   it('has the network if the option is on', async () => {
     const when = 'knock at the open door'
-    endpoint.add({ when, steps: [{ say: [run(knock)] }, { told: ['knocked: ECONNREFUSED'], ...done }] })
+    endpoint.add({ when, steps: [{ say: [run(knock)] }, { expects: ['knocked: ECONNREFUSED'], ...done }] })
     const agent = { networkAccess: true }
     const session = await codexSession({ url: endpoint.url, mode: 'bypassPermissions', agent })
     await session.say(when)
@@ -226,9 +229,9 @@ describe.concurrent('the sandbox', () => {
   it('makes the error of a script that asks explain the reason and the remedy', async () => {
     const when = 'ask from inside'
     const shells = { ASKBACK_URL: 'http://127.0.0.1:9', ASKBACK_SESSION: 's', ASKBACK_AGENT_TOKEN: 't' }
-    const told = ['sandbox blocks the network', 'agents.codex.networkAccess', 'exited with code 6']
+    const expects = ['sandbox blocks the network', 'agents.codex.networkAccess', 'exited with code 6']
     const say = [run(`"${process.execPath}" "${file}" ask "Which?"`)]
-    endpoint.add({ when, steps: [{ say }, { told, ...done }] })
+    endpoint.add({ when, steps: [{ say }, { expects, ...done }] })
     const session = await codexSession({ url: endpoint.url, mode: 'bypassPermissions', shells })
     await session.say(when)
     expect(await session.until('turn_ended')).toMatchObject([{ reason: 'done' }])
@@ -281,7 +284,10 @@ describe.concurrent('plans', () => {
     const when = 'plan a meal'
     endpoint.add(
       { when, steps: [propose('1. Boil water')] },
-      { when: 'Carry it out.\n\n1. Boil water', steps: [{ notTold: [when], say: [{ text: 'Boiling.' }] }] },
+      {
+        when: 'Carry it out.\n\n1. Boil water',
+        steps: [{ expectsNot: [when], say: [{ text: 'Boiling.' }] }],
+      },
     )
     const session = await codexSession({ url: endpoint.url, mode: 'plan' })
     await session.say(when)

@@ -24,7 +24,7 @@ let endpoint: CodexEndpoint
 beforeAll(async () => {
   endpoint = await startCodexEndpoint(
     { when: 'say hello', steps: [{ say: [{ text: 'Hello again.' }] }] },
-    { when: 'You were stopped', steps: [{ told: ['may have run'], say: [{ text: 'I will look.' }] }] },
+    { when: 'You were stopped', steps: [{ expects: ['may have run'], say: [{ text: 'I will look.' }] }] },
     { when: 'sleep long', steps: runForever() },
   )
 })
@@ -109,7 +109,10 @@ describe.concurrent('a session', () => {
     const when = 'start with this'
     endpoint.add({
       when,
-      steps: [{ say: [run('touch first')] }, { told: ['and then this'], say: [{ text: 'This and that.' }] }],
+      steps: [
+        { say: [run('touch first')] },
+        { expects: ['and then this'], say: [{ text: 'This and that.' }] },
+      ],
     })
     const session = await codexSession({ url: endpoint.url })
     await session.say(when)

@@ -48,12 +48,12 @@ describe.each(['stdio', 'http'] as const)('codex exec with Askback as an MCP ser
   it('asks the user, and the model gets the answer', async () => {
     const when = `which colour by ${how}`
     const questions = [{ question: 'Which colour?', options: [{ label: 'Red' }, { label: 'Blue' }] }]
-    const told = ['"Which colour?" = "Blue"']
+    const expects = ['"Which colour?" = "Blue"']
     endpoint.add({
       when,
       steps: [
         { say: [{ tool: 'mcp__askback__ask_user', input: { questions } }] },
-        { told, say: [{ text: 'Blue.' }] },
+        { expects, say: [{ text: 'Blue.' }] },
       ],
     })
     const done = codexExec(when, how)
@@ -72,7 +72,7 @@ describe.each(['stdio', 'http'] as const)('codex exec with Askback as an MCP ser
       when,
       steps: [
         { say: [{ tool: 'mcp__askback__request_approval', input: { tool: 'deploy', input: { to: how } } }] },
-        { told: ['denied', 'Not today'], say: [{ text: 'Then not.' }] },
+        { expects: ['denied', 'Not today'], say: [{ text: 'Then not.' }] },
       ],
     })
     const done = codexExec(when, how)

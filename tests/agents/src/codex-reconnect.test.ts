@@ -81,7 +81,7 @@ describe.concurrent('a Codex whose gateway is killed', () => {
       when,
       steps: [
         { say: [{ text: 'First this.' }, run('echo yes > made')] },
-        { notTold: [/stopped/], say: [{ text: 'Made it.' }] },
+        { expectsNot: [/stopped/], say: [{ text: 'Made it.' }] },
       ],
     })
     const killed = await killedAt(when, { type: 'interaction_request' })
@@ -102,7 +102,7 @@ describe.concurrent('a Codex whose gateway is killed', () => {
   it('runs an approved command to its end, once, and the next gateway gets its result', async () => {
     const when = 'run while nobody looks'
     const cmd = 'echo x >> runs; until test -e go; do sleep 0.1; done; echo that is it'
-    endpoint.add({ when, steps: [{ say: [run(cmd)] }, { told: ['that is it'], say: [{ text: 'Ran.' }] }] })
+    endpoint.add({ when, steps: [{ say: [run(cmd)] }, { expects: ['that is it'], say: [{ text: 'Ran.' }] }] })
     const answer = { decision: 'approve' }
     const killed = await killedAt(when, { type: 'interaction_delivered', answer, file: 'runs' })
     const session = await killed.next()
@@ -137,7 +137,7 @@ describe.concurrent('a Codex whose gateway is killed', () => {
       when,
       steps: [
         { say: [{ tool: 'apply_patch', input: patch }] },
-        { told: ['and be quick'], say: [{ text: 'Patched.' }] },
+        { expects: ['and be quick'], say: [{ text: 'Patched.' }] },
       ],
     })
     const killed = await killedAt(when, { type: 'interaction_request' })
@@ -182,7 +182,7 @@ describe.concurrent('a Codex whose gateway is killed', () => {
     const when = 'run for nobody'
     endpoint.add(
       { when, steps: runForever(' # unattended') },
-      { when: '# unattended', steps: [{ told: ['may have run'], say: [{ text: 'I will look.' }] }] },
+      { when: '# unattended', steps: [{ expects: ['may have run'], say: [{ text: 'I will look.' }] }] },
     )
     const killed = await killedAt(when, whileRunning, 2)
     await eventually(() => expect(programsOf(killed.home, 'codex')).toEqual([]))

@@ -124,7 +124,7 @@ async function expectAtItsCall(
 describe.concurrent.each(['codex', 'codex-exec'])('a script in the shell of %s', (agent) => {
   it('asks at its own tool call, and its output has the answer', async () => {
     const when = `ask once in ${agent}`
-    endpoint.add({ when, steps: [{ say: [run(ask('Which one?'))] }, { told: [/Blue/], ...done }] })
+    endpoint.add({ when, steps: [{ say: [run(ask('Which one?'))] }, { expects: [/Blue/], ...done }] })
     const session = await startSession(agent, when)
     const [item] = await session.asked(1)
     await expectAtItsCall(session, item!)
@@ -136,7 +136,7 @@ describe.concurrent.each(['codex', 'codex-exec'])('a script in the shell of %s',
   it('asks twice at once in one command', async () => {
     const when = `ask twice in one command of ${agent}`
     const both = `${ask('First?')} & ${ask('Second?')} & wait`
-    endpoint.add({ when, steps: [{ say: [run(both)] }, { told: [/Red/, /Blue/], ...done }] })
+    endpoint.add({ when, steps: [{ say: [run(both)] }, { expects: [/Red/, /Blue/], ...done }] })
     const session = await startSession(agent, when)
     const items = await session.asked(2)
     expect(new Set(items.map(({ toolCallId }) => toolCallId)).size).toBe(1)
@@ -149,7 +149,7 @@ describe.concurrent.each(['codex', 'codex-exec'])('a script in the shell of %s',
   it('asks at once in two commands, each at its own call', async () => {
     const when = `ask in two commands of ${agent}`
     const say = [run(ask('Left?')), run(ask('Right?'))]
-    endpoint.add({ when, steps: [{ say }, { told: [/Red/, /Blue/], ...done }] })
+    endpoint.add({ when, steps: [{ say }, { expects: [/Red/, /Blue/], ...done }] })
     const session = await startSession(agent, when)
     const items = await session.asked(2)
     expect(new Set(items.map(({ toolCallId }) => toolCallId)).size).toBe(2)
@@ -164,7 +164,7 @@ describe.concurrent.each(['codex', 'codex-exec'])('a script in the shell of %s',
     const script = `const r = await tools.exec_command(${JSON.stringify(run(ask('Inside?')).input)}); text(JSON.stringify(r))`
     endpoint.add({
       when,
-      steps: [{ say: [{ tool: 'exec', input: script }] }, { told: [/Blue/], ...done }],
+      steps: [{ say: [{ tool: 'exec', input: script }] }, { expects: [/Blue/], ...done }],
     })
     const session = await startSession(agent, when)
     const [item] = await session.asked(1)
@@ -183,7 +183,7 @@ describe.concurrent('an answer that takes longer than the 10 s that Codex waits 
     const when = 'ask for long in codex'
     const steps = [
       { say: [askWithoutYieldTime()] },
-      { told: [/Blue/], notTold: [/running with session/], ...done },
+      { expects: [/Blue/], expectsNot: [/running with session/], ...done },
     ]
     endpoint.add({ when, steps })
     const session = await startSession('codex', when)
@@ -207,8 +207,8 @@ describe.concurrent('an answer that takes longer than the 10 s that Codex waits 
       find: { session: /running with session ID (\d+)/ },
       steps: [
         { say: [askWithoutYieldTime()] },
-        { told: [/running with session/], say: [poll] },
-        { told: [/Blue/], ...done },
+        { expects: [/running with session/], say: [poll] },
+        { expects: [/Blue/], ...done },
       ],
     })
     const session = await startSession('codex-exec', when)

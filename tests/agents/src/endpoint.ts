@@ -9,7 +9,7 @@ import {
   type Message,
   type Reply,
   type Scenario,
-  type Told,
+  type ReceivedMessages,
 } from './scenario.js'
 
 /** A request of the agent to the model. */
@@ -17,7 +17,7 @@ export interface ModelRequest {
   /** The `when` of the scenario that has answered it. */
   scenario: string
   step: number
-  told: Told
+  received: ReceivedMessages
   messages: Message[]
   tools: string[]
 }
@@ -46,7 +46,7 @@ export interface Dialect<Body, More> {
   errorBody(failure: Failure): object
 }
 
-/** Starts an HTTP server on loopback that plays scenarios and checks what the model is told. */
+/** Starts an HTTP server on loopback that plays scenarios and checks what the model receives. */
 export async function startEndpoint<Body, More extends object>(
   dialect: Dialect<Body, More>,
   ...initial: Scenario[]
@@ -64,17 +64,18 @@ export async function startEndpoint<Body, More extends object>(
     const messages = dialect.messagesOf(body)
     const found = findStep(scenarios, messages)
     if (!found) return reject(response, `no scenario for ${JSON.stringify(messages.at(-1))}`)
-    const { scenario, step, told } = found
+    const { scenario, step, received } = found
     const tools = dialect.toolsOf(body)
-    requests.push({ scenario: scenario.when, step, told, messages, tools, ...dialect.more(body) })
+    requests.push({ scenario: scenario.when, step, received, messages, tools, ...dialect.more(body) })
     const [next] = scenario.steps.slice(step).filter((one) => !('status' in one) || !hasFailedEnough(one))
-    if (!next) return reject(response, `"${scenario.when}" has no step ${step}: ${JSON.stringify(told.all)}`)
+    if (!next)
+      return reject(response, `"${scenario.when}" has no step ${step}: ${JSON.stringify(received.all)}`)
     if ('status' in next) {
       failureCounts.set(next, (failureCounts.get(next) ?? 0) + 1)
       return refuse(response, next)
     }
-    for (const problem of problemsWith(next, told))
-      problems.push(`"${scenario.when}" step ${step}: ${problem}: ${JSON.stringify(told.all)}`)
+    for (const problem of problemsWith(next, received))
+      problems.push(`"${scenario.when}" step ${step}: ${problem}: ${JSON.stringify(received.all)}`)
     dialect.stream(response, fillReply(next, scenario, messages), body)
   }
 

@@ -1,5 +1,5 @@
 /**
- * The scripted model. A scenario is data: what the model says in each step, and what it must have been told before. The endpoints
+ * The scripted model. A scenario is data: what the model says in each step, and what it must have received before. The endpoints
  * stream its replies in the format of each provider.
  */
 
@@ -20,9 +20,9 @@ export type Step = Reply | Failure
 
 export interface Reply {
   /** Each must occur in the messages that the model has got since its last reply. */
-  told?: (string | RegExp)[]
+  expects?: (string | RegExp)[]
   /** None of these may occur there. */
-  notTold?: (string | RegExp)[]
+  expectsNot?: (string | RegExp)[]
   say: Block[]
   /** How the stream ends: complete, not at all, or in the middle of the last block. */
   ends?: 'well' | 'never' | 'cut'
@@ -44,7 +44,7 @@ export type Block =
 
 /** Fills the patterns of `find` into the reply. */
 export function fillReply(reply: Reply, { find = {} }: Scenario, messages: Message[]): Reply {
-  const all = [...messages.flatMap(textsOf), ...toldSince(messages).all].join('\n')
+  const all = [...messages.flatMap(textsOf), ...receivedSinceLastReply(messages).all].join('\n')
   let say = JSON.stringify(reply.say)
   for (const [name, pattern] of Object.entries(find)) {
     const found = pattern.exec(all)?.[1] ?? `nothing like ${String(pattern)}`
@@ -59,7 +59,7 @@ export function fillReply(reply: Reply, { find = {} }: Scenario, messages: Messa
 export interface ScenarioStep {
   scenario: Scenario
   step: number
-  told: Told
+  received: ReceivedMessages
 }
 
 /**
@@ -83,7 +83,7 @@ export function findStep(scenarios: Scenario[], messages: Message[]): ScenarioSt
   const step = after.filter(
     ({ role }, index) => role === 'assistant' && after[index - 1]?.role !== 'assistant',
   ).length
-  return { scenario: found.scenario, step, told: toldSince(messages) }
+  return { scenario: found.scenario, step, received: receivedSinceLastReply(messages) }
 }
 
 function endOf({ when }: Scenario, said: string): number {
@@ -91,12 +91,12 @@ function endOf({ when }: Scenario, said: string): number {
 }
 
 /** Describes what the scenario did not expect; empty if all is as expected. */
-export function problemsWith({ told: wanted = [], notTold = [] }: Reply, told: Told): string[] {
+export function problemsWith({ expects = [], expectsNot = [] }: Reply, received: ReceivedMessages): string[] {
   const has = (what: string | RegExp) =>
-    told.all.some((text) => (typeof what === 'string' ? text.includes(what) : what.test(text)))
+    received.all.some((text) => (typeof what === 'string' ? text.includes(what) : what.test(text)))
   return [
-    ...wanted.filter((what) => !has(what)).map((what) => `the model was not told ${String(what)}`),
-    ...notTold.filter(has).map((what) => `the model was told ${String(what)}`),
+    ...expects.filter((what) => !has(what)).map((what) => `the model did not get ${String(what)}`),
+    ...expectsNot.filter(has).map((what) => `the model got ${String(what)}`),
   ]
 }
 
@@ -121,25 +121,25 @@ type ContentBlock =
   | { type: 'tool_use'; id: string; name: string; input: unknown }
   | { type: 'thinking' }
 
-export interface ToldResult {
+export interface ReceivedResult {
   toolUseId: string
   isError: boolean
   text: string
 }
 
-/** What the model has been told since its last reply. */
-export interface Told {
-  results: ToldResult[]
+/** What the model has received since its last reply. */
+export interface ReceivedMessages {
+  results: ReceivedResult[]
   texts: string[]
   /** The texts, and the texts of the results. */
   all: string[]
 }
 
-function toldSince(messages: Message[]): Told {
+function receivedSinceLastReply(messages: Message[]): ReceivedMessages {
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
-  const told = messages.slice(last + 1)
-  const texts = told.flatMap(textsOf)
-  const results = told.flatMap(({ content }) =>
+  const received = messages.slice(last + 1)
+  const texts = received.flatMap(textsOf)
+  const results = received.flatMap(({ content }) =>
     typeof content === 'string' ? [] : content.flatMap(resultOf),
   )
   return { results, texts, all: [...texts, ...results.map(({ text }) => text)] }
@@ -150,7 +150,7 @@ function textsOf({ content }: Message): string[] {
   return content.flatMap((block) => (block.type === 'text' ? [block.text] : []))
 }
 
-function resultOf(block: ContentBlock): ToldResult[] {
+function resultOf(block: ContentBlock): ReceivedResult[] {
   if (block.type !== 'tool_result') return []
   const { tool_use_id: toolUseId, is_error: isError = false, content = '' } = block
   const text = typeof content === 'string' ? content : textsOf({ role: 'user', content }).join('\n')

@@ -121,7 +121,7 @@ describe.concurrent('another gateway takes over Claude', () => {
       { when: 'let it run over there', steps: [{ say: [call] }] },
       {
         when: 'echo once >> ran',
-        steps: [{ told: ['approved Bash', 'has not run'], say: [call] }, { say: [{ text: 'It ran.' }] }],
+        steps: [{ expects: ['approved Bash', 'has not run'], say: [call] }, { say: [{ text: 'It ran.' }] }],
       },
     )
     const setup = await claudeSetup()
@@ -145,7 +145,7 @@ describe.concurrent('another gateway takes over Claude', () => {
       { when: 'freeze in the middle', steps: [{ say: [call] }, { say: [{ text: 'It is through.' }] }] },
       {
         when: 'ran && until',
-        steps: [{ told: ['may have run already'], say: [{ text: 'I will look.' }] }],
+        steps: [{ expects: ['may have run already'], say: [{ text: 'I will look.' }] }],
       },
     )
     const setup = await claudeSetup()
@@ -170,7 +170,7 @@ describe.concurrent('another gateway takes over Claude', () => {
       { when: 'not shared', steps: [{ say: [call] }] },
       {
         when: 'echo once >>ran',
-        steps: [{ told: ['has not run'], say: [call] }, { say: [{ text: 'It ran.' }] }],
+        steps: [{ expects: ['has not run'], say: [call] }, { say: [{ text: 'It ran.' }] }],
       },
     )
     const [one, other] = [await claudeSetup(), await claudeSetup()]
@@ -191,7 +191,7 @@ describe.concurrent('another gateway takes over Codex', () => {
       { when: 'let it run over there', steps: [{ say: [call] }] },
       {
         when: 'You were stopped',
-        steps: [{ told: ['has not run'], say: [call] }, { say: [{ text: 'It ran.' }] }],
+        steps: [{ expects: ['has not run'], say: [call] }, { say: [{ text: 'It ran.' }] }],
       },
     )
     const both = await twoGateways('let it run over there', await codexSetup(), 'interaction_request')
