@@ -40,7 +40,7 @@ const rewritten = [
   'scripts/',
 ]
 
-/** In comments and in the titles of tests. */
+/** In comments, in the titles of tests, and in the summaries of HTTP routes. */
 const phrases: [RegExp, string][] = [
   [/\blessons? \d/i, 'say the lesson'],
   [/\b(take|takes|taken|took|taking) up\b(?! to\b)/i, 'start, read, claim or continue'],
@@ -89,6 +89,7 @@ it.each([
   ['// See lesson 12.', 'a.ts: “lesson 1”: say the lesson'],
   ['/** The newer call gives way. */', 'a.ts: “gives way”: supersede'],
   ["it('a caller is told', () => {})", 'a.ts: “is told”: get, receive or see'],
+  ["const route = { summary: 'Whoever asks' }", 'a.ts: “Whoever”: name the subject'],
   ['const MOST_SESSIONS = 1', 'a.ts: “MOST_SESSIONS”: max or min'],
   ['function giveWay() {}', 'a.ts: “giveWay”: supersede'],
   ['interface Told {}', 'a.ts: “Told”: what it is'],
@@ -108,7 +109,11 @@ it('the name of a file may be unclear, and words inside of others are not', () =
 
 function findUnclear({ path, text }: SourceText): string[] {
   const parsed = parseSync(path, text)
-  const prose = [...parsed.comments.map(({ value }) => withoutLineBreaks(value)), ...testTitles(parsed, text)]
+  const prose = [
+    ...parsed.comments.map(({ value }) => withoutLineBreaks(value)),
+    ...testTitles(parsed, text),
+    ...routeSummaries(parsed),
+  ]
   const names = [basename(path).replace(/\..*$/, ''), ...declaredNames(parsed)]
   return [
     ...prose.flatMap((each) => phrases.map(([phrase, plain]) => ({ found: phrase.exec(each)?.[0], plain }))),
@@ -139,6 +144,18 @@ function testTitles({ program }: ParseResult, text: string): string[] {
     },
   }).visit(program)
   return titles
+}
+
+function routeSummaries({ program }: ParseResult): string[] {
+  const summaries: string[] = []
+  new Visitor({
+    Property({ key, value }) {
+      const isSummary = key.type === 'Identifier' && key.name === 'summary'
+      if (isSummary && value.type === 'Literal' && typeof value.value === 'string')
+        summaries.push(value.value)
+    },
+  }).visit(program)
+  return summaries
 }
 
 function declaredNames({ program }: ParseResult): string[] {

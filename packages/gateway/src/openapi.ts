@@ -29,7 +29,7 @@ function openApi(routes: ApiRoute[], version: string): OpenApiNode {
     info: {
       title: 'Askback',
       version,
-      description: 'Asks people on behalf of agents, and brings back exactly what they said.',
+      description: 'Asks people on behalf of agents, and returns exactly what they answered.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -76,7 +76,7 @@ function responsesOf(responses: ApiRoute['responses']): OpenApiNode {
 
 function describe(described: ResponseContent): OpenApiNode {
   if (described instanceof z.ZodType) {
-    return { description: 'Done', content: jsonContent(schemaOf(described)) }
+    return { description: 'Success', content: jsonContent(schemaOf(described)) }
   }
   const { description, type, json } = described
   const content = { [type]: { schema: { type: 'string' } }, ...(json && jsonContent(schemaOf(json))) }
@@ -117,7 +117,7 @@ function parametersOf(schema: z.ZodType | undefined, where: 'path' | 'query'): O
 const LINES = {
   schema: {
     type: 'string',
-    description: 'The same without `items` on the first line, then each item on its own.',
+    description: 'On the first line the same object without `items`, then one line per item.',
   },
 }
 

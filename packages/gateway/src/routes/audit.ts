@@ -31,12 +31,13 @@ export function auditRoutes({ host: { desk } }: GatewayContext): ApiRoute[] {
       method: 'GET',
       path: '/api/audit',
       allowed: 'person',
-      summary: 'Who settled what, and who did what else needs a person, in order; outlives its sessions',
+      summary:
+        'Lists all settlements and administrative acts in order, with the person; entries outlive their sessions',
       query: z.object({
         format: z.enum(['jsonl', 'csv']).optional(),
         only: z.enum(['decisions', 'acts']).optional(),
       }),
-      responses: { 200: { description: 'One decision or act a line', type: 'application/jsonl' } },
+      responses: { 200: { description: 'One settlement or act per line', type: 'application/jsonl' } },
       handle({ query: { format = 'jsonl', only }, reply }) {
         const lines = format === 'csv' ? csvLines(desk, only) : jsonLines(desk, only)
         void reply

@@ -46,7 +46,7 @@ export function connectorRoutes({ connectors, failedLogins, proxies }: GatewayCo
       method: 'GET',
       path: '/api/connectors',
       allowed: 'person',
-      summary: 'Where else people can answer',
+      summary: 'Lists the connectors, through which people can answer elsewhere',
       responses: {
         200: z.object({
           connectors: z.array(z.object({ id: z.string(), name: z.string(), pairs: z.boolean() })),
@@ -62,7 +62,7 @@ export function connectorRoutes({ connectors, failedLogins, proxies }: GatewayCo
       method: 'POST',
       path: '/api/connectors/:id/pairings',
       allowed: 'person',
-      summary: 'Makes a one-time code with which this person can answer there',
+      summary: 'Creates a one-time code that links this person to an account of the connector',
       params,
       responses: { 201: pairing },
       errors: [404],
@@ -79,7 +79,7 @@ export function connectorRoutes({ connectors, failedLogins, proxies }: GatewayCo
       method: 'POST',
       path: '/api/connectors/:id/updates',
       allowed: 'anyone',
-      summary: 'Takes what the service behind a connector sends, with its secret',
+      summary: 'Receives webhook calls from the service behind a connector, which sends its secret',
       params,
       body: z.record(z.string(), z.unknown()),
       bodyBytes: MAX_UPDATE_BYTES,

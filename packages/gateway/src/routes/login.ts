@@ -31,7 +31,7 @@ export function loginRoutes({
       method: 'POST',
       path: '/api/logins',
       allowed: 'person',
-      summary: 'Makes a link that logs another browser of the same person in, once',
+      summary: 'Creates a one-time link that logs in another browser of the same person',
       responses: { 201: createdLogin, 200: createdLogin },
       errors: [409],
       async handle({ credential, idempotencyKey, request }) {
@@ -48,11 +48,15 @@ export function loginRoutes({
       method: 'GET',
       path: '/login',
       allowed: 'anyone',
-      summary: 'A page that logs in with the code in its address; fetching it logs nobody in',
+      summary:
+        'Returns a page that logs in with the code in its URL; fetching the page alone does not use the code',
       query: z.object({ code: z.unknown().optional() }),
       responses: {
         200: { description: 'The page', type: 'text/html' },
-        307: { description: 'The same page under the name that this gateway uses itself', type: 'text/html' },
+        307: {
+          description: 'Redirects to the same page under the host name of this gateway',
+          type: 'text/html',
+        },
       },
       errors: [401, 429],
       handle({ query: { code }, request, reply }) {
@@ -75,7 +79,7 @@ export function loginRoutes({
       path: '/api/login',
       allowed: 'anyone',
       ownPagesOnly: true,
-      summary: 'Exchanges a one-time code for a cookie and the proof that goes with it',
+      summary: 'Exchanges a one-time code for a login cookie and its proof',
       body: z.object({ code: z.string() }),
       bodyBytes: MAX_LOGIN_BYTES,
       responses: { 200: z.object({ person: actor, proof: z.string() }) },

@@ -32,10 +32,10 @@ export function mcpRoutes(
       method: 'POST',
       path: '/mcp',
       allowed: 'any_agent',
-      summary: 'Model Context Protocol: tools that ask a person; `session` names where',
+      summary: 'Model Context Protocol: tools that ask a person in the session that `session` names',
       query: z.object({ session: z.string().min(1).optional() }),
       body: json,
-      responses: { 200: { description: 'Answers in JSON-RPC, as they come', type: 'text/event-stream' } },
+      responses: { 200: { description: 'A stream of JSON-RPC responses', type: 'text/event-stream' } },
       errors: [404],
       async handle({ query, body, credential, request, reply }) {
         const sessionId = query.session ?? (credential.kind === 'agent' ? credential.sessionId : null)
@@ -65,7 +65,8 @@ export function mcpRoutes(
         method,
         path: '/mcp',
         allowed: 'any_agent',
-        summary: 'Nothing is streamed or kept beyond a request, so there is nothing to open or end',
+        summary:
+          'Not supported: this MCP server is stateless, so there is no stream to open and no session to end',
         responses: { 405: z.object({ error: z.object({ code: z.string(), message: z.string() }) }) },
         handle: () => ({
           status: 405,

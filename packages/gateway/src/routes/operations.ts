@@ -18,7 +18,7 @@ export function healthRoutes({ host, store, clock, drain }: GatewayContext): Api
       method: 'GET',
       path: '/healthz',
       allowed: 'anyone',
-      summary: 'Whether the process lives',
+      summary: 'Liveness: succeeds while the process runs',
       responses: { 200: status },
       handle: () => ({ status: 200, body: { status: 'ok' } }),
     }),
@@ -27,8 +27,7 @@ export function healthRoutes({ host, store, clock, drain }: GatewayContext): Api
       method: 'GET',
       path: '/readyz',
       allowed: 'anyone',
-      summary:
-        'Whether it takes work: not while it starts or stops, or while its store cannot be read or written',
+      summary: 'Readiness: fails while the gateway starts or stops, or its store cannot be read or written',
       responses: { 200: status },
       async handle() {
         if (drain.started) throw new AskbackError('unavailable', 'This gateway is stopping.')
@@ -47,7 +46,7 @@ export function metricsRoutes({ metrics: { registry } }: GatewayContext): ApiRou
       method: 'GET',
       path: '/api/metrics',
       allowed: 'person',
-      summary: 'Numbers for Prometheus',
+      summary: 'Metrics for Prometheus',
       responses: { 200: { description: 'The text format of Prometheus', type: 'text/plain' } },
       async handle({ reply }) {
         const text = await registry.metrics()
@@ -70,8 +69,8 @@ export function backupRoutes({ store, credentials }: GatewayContext): ApiRoute[]
       allowed: 'person',
       ownPagesOnly: true,
       summary:
-        'A consistent copy of the database, for the person whose gateway it is; askback backup checks it',
-      responses: { 200: { description: 'A database of SQLite', type: 'application/octet-stream' } },
+        'Returns a consistent copy of the database to the owner of the gateway; `askback backup` verifies it',
+      responses: { 200: { description: 'An SQLite database', type: 'application/octet-stream' } },
       async handle({ credential, reply }) {
         if (credential.by.id !== credentials.owner.id)
           throw new AskbackError('forbidden', 'Only the person whose gateway this is may copy its database.')

@@ -14,7 +14,7 @@ export function tokenRoutes({ credentials, store }: GatewayContext): ApiRoute[] 
       method: 'GET',
       path: '/api/tokens',
       allowed: 'person',
-      summary: 'Whose tokens there are; the tokens themselves are not kept',
+      summary: 'Lists the people who have tokens; the tokens themselves are not stored',
       responses: {
         200: z.object({ tokens: z.array(z.object({ name: z.string(), createdAt: z.number().nullable() })) }),
       },
@@ -25,7 +25,7 @@ export function tokenRoutes({ credentials, store }: GatewayContext): ApiRoute[] 
       method: 'POST',
       path: '/api/tokens',
       allowed: 'person',
-      summary: 'Makes a token for a person, and shows it this once',
+      summary: 'Creates a token for a person; only this response contains it',
       body: z.object({ person: z.string().max(400) }),
       responses: { 201: createdToken, 200: createdToken },
       errors: [409],

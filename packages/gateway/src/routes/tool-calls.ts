@@ -40,7 +40,7 @@ export function toolCallRoutes(): ApiRoute[] {
       method: 'POST',
       path: '/api/sessions/:id/tool-calls/:toolCallId/result',
       allowed: 'agent',
-      summary: 'Reports what came of it',
+      summary: 'Reports the result of a tool call',
       params: sessionParams.extend({ toolCallId: z.string() }),
       body: toolResultBody,
       responses: { 200: ok },

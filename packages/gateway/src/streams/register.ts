@@ -198,7 +198,7 @@ export const streamRoutes: ApiRoute[] = [
     method: 'GET',
     path: '/api/sessions/:id/events',
     allowed: 'agent',
-    summary: 'The log of a session: as it grows, or with `Accept: application/json` a page of it',
+    summary: 'Streams the log of a session; with `Accept: application/json` returns one page of it',
     params: sessionParams,
     query: z.object({
       after: whole.optional(),
@@ -208,7 +208,7 @@ export const streamRoutes: ApiRoute[] = [
     }),
     responses: {
       200: {
-        description: 'Events, and deltas of blocks that are being made',
+        description: 'Events, and deltas of unfinished blocks',
         type: 'text/event-stream',
         json: page,
       },
@@ -220,7 +220,7 @@ export const streamRoutes: ApiRoute[] = [
     method: 'GET',
     path: '/api/events',
     allowed: 'person',
-    summary: 'Interaction and status events of all sessions, from now on',
+    summary: 'Streams new interaction and status events of all sessions',
     responses: { 200: { description: 'Events, without ids', type: 'text/event-stream' } },
   }),
   route({
@@ -228,7 +228,7 @@ export const streamRoutes: ApiRoute[] = [
     method: 'GET',
     path: '/api/ws',
     allowed: 'agent',
-    summary: 'One socket for many sessions',
+    summary: 'Opens a WebSocket for the events of many sessions',
     responses: { 101: { description: 'A WebSocket', type: 'text/plain' } },
   }),
 ]
