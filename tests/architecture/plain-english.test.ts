@@ -20,6 +20,7 @@ const rewritten = [
   'packages/client/',
   'packages/connectors/',
   'packages/testing/',
+  'packages/core/',
   'packages/core/src/store/',
   'packages/core/src/kinds/',
   'packages/core/src/testing/',

@@ -22,7 +22,7 @@ function arm(ms: number) {
   return { wake, disarm }
 }
 
-it.each([1, 999, 1000, 1001, 10 * MINUTE])('wakes at its time, however far that is: %d ms', (ms) => {
+it.each([1, 999, 1000, 1001, 10 * MINUTE])('rings at its time, after %d ms', (ms) => {
   const { wake } = arm(ms)
   vi.advanceTimersByTime(ms - 1)
   expect(wake).not.toHaveBeenCalled()
@@ -33,7 +33,7 @@ it.each([1, 999, 1000, 1001, 10 * MINUTE])('wakes at its time, however far that 
   expect(vi.getTimerCount()).toBe(0)
 })
 
-it('takes a time that is further away than a timer can wait', () => {
+it('accepts a time that is further away than a timer can wait', () => {
   const setTimer = vi.spyOn(globalThis, 'setTimeout')
   const { wake } = arm(31 * 24 * 60 * MINUTE)
   expect(setTimer.mock.calls.map(([, ms]) => ms)).toEqual([2 ** 31 - 1, 1000])
@@ -53,14 +53,14 @@ it('notices within a second that the machine was asleep or its clock was set for
   expect(later.wake).not.toHaveBeenCalled()
 })
 
-it('wakes after the time that was left, though the clock was set back', () => {
+it('rings after the time that was left, although the clock was set back', () => {
   const { wake } = arm(10 * MINUTE)
   vi.setSystemTime(clock.now() - 60 * MINUTE)
   vi.advanceTimersByTime(10 * MINUTE)
   expect(wake).toHaveBeenCalledOnce()
 })
 
-it('does not wake when it is disarmed on the way', () => {
+it('does not ring if it is cancelled before', () => {
   const [one, other] = [arm(10 * MINUTE), arm(10 * MINUTE)]
   vi.advanceTimersByTime(5 * MINUTE)
   one.disarm()
@@ -71,7 +71,7 @@ it('does not wake when it is disarmed on the way', () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-it('does not wake one that another one disarms, or twice one that arms itself again', () => {
+it('does not ring an alarm that another alarm cancels, and rings one that is set again once per setting', () => {
   const wake = vi.fn<() => void>(() => clock.alarm(clock.now() + 5 * MINUTE, wake))
   const disarmed = { wake: vi.fn<() => void>(), disarm: () => {} }
   clock.alarm(clock.now() + MINUTE, () => disarmed.disarm())
@@ -83,7 +83,7 @@ it('does not wake one that another one disarms, or twice one that arms itself ag
   expect(wake).toHaveBeenCalledOnce()
 })
 
-it('the clock of the machine is what it is set to', () => {
+it('the machine clock shows the time that the machine is set to', () => {
   vi.setSystemTime(1000)
   expect(jumpAwareClock.now()).toBe(1000)
 })
@@ -108,7 +108,7 @@ describe('a steady clock', () => {
     expect(steady.now()).toBe(time.wall)
   })
 
-  it('goes on at its pace when the wall clock is set back, and comes closer to it over hours', () => {
+  it('continues at its pace when the wall clock is set back, and approaches it over hours', () => {
     const { time, steady, pass } = machine()
     const before = steady.now()
     time.wall -= 90_000
@@ -157,7 +157,7 @@ describe('[L4] after a jump of the local clock', () => {
   const answer = { answers: [{ selected: ['One'] }] }
   const by = { id: 'ada', name: 'Ada' }
 
-  /** Lets what is under way come to rest without the timers. */
+  /** Runs all pending promise callbacks, but no timers. */
   async function rest(): Promise<void> {
     for (let turn = 0; turn < 50; turn++) await Promise.resolve()
   }
@@ -183,7 +183,7 @@ describe('[L4] after a jump of the local clock', () => {
     desk.close()
   })
 
-  it('backwards, a request still has the time that it was given, asked before or after', async () => {
+  it('backwards, a request still has its whole time, whether it was opened before or after', async () => {
     const { desk, open } = await testDesk()
     const before = await open()
     vi.setSystemTime(Date.now() - 60 * MINUTE)

@@ -43,7 +43,7 @@ const placeOf = (calls: PastCall[], interaction: Interaction, isNamed = true) =>
 const MINUTE = 60_000
 const pay = 'shop-pay --all'
 
-describe('an interaction stands', () => {
+describe('an interaction is placed', () => {
   it.each<[string, PastCall[], Interaction, object | null]>([
     ['at the call of its id', [call('a', 0)], asked('a', 5), { toolCallId: 'a', by: 'id' }],
     [
@@ -109,12 +109,12 @@ describe('an interaction stands', () => {
     ],
     ['not the same name beyond it', call('a', MAX_GAP_MS * 9 - 1, pay), 'x', null],
     ['not the time alone', call('a', MAX_GAP_MS * 10), 'x', null],
-  ])('if nobody says that it belongs there, takes %s', (_, one, id, expected) => {
+  ])('without a named source, an interaction is placed only at a call with %s', (_, one, id, expected) => {
     expect(placeOf([one], asked(id, MAX_GAP_MS * 10), false)).toEqual(expected)
   })
 })
 
-it('no other call would have been nearer, whatever the history', () => {
+it('no other call is nearer, in any history', () => {
   const arbitraryCall = record({
     toolCallId: stringMatching(/^[a-f]$/),
     at: integer({ min: 0, max: 300_000 }),

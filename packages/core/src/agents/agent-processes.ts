@@ -192,7 +192,7 @@ export class AgentProcesses {
 
   #run(sessionId: string, resume: AgentContext['resume'], fence: Fence | undefined): RunningAgent {
     const { desk, agents } = this.#options
-    let told: PermissionMode | undefined
+    let startMode: PermissionMode | undefined
     return new RunningAgent(
       async (signal) => {
         await this.#ending.get(sessionId)?.catch(() => {})
@@ -202,13 +202,13 @@ export class AgentProcesses {
           throw new AskbackError('unavailable', `The agent ${session.agent} is not installed here.`)
         const env = (await this.#options.env?.(sessionId)) ?? {}
         const context = await this.#contextOf(sessionId, fence)
-        told = context.permissionMode
+        startMode = context.permissionMode
         signal.throwIfAborted()
         return adapter.start({ ...context, env, resume }, signal)
       },
       async (agent) => {
         const { permissionMode } = (await desk.snapshot(sessionId)).session
-        if (permissionMode !== told) await agent.setPermissionMode(permissionMode)
+        if (permissionMode !== startMode) await agent.setPermissionMode(permissionMode)
       },
     )
   }
@@ -245,8 +245,8 @@ export class AgentProcesses {
   /** Handles a report of the agent. After a takeover it never resolves, so that the agent does not continue as if it was logged. */
   async #reportOf(desk: BoundDesk, sessionId: string, events: ReportedEvent[]): Promise<void> {
     try {
-      const told = this.#interrupting.has(sessionId) ? events.map(cutOff) : events
-      await write(desk, sessionId, this.#withUnfinished(sessionId, told))
+      const reported = this.#interrupting.has(sessionId) ? events.map(cutOff) : events
+      await write(desk, sessionId, this.#withUnfinished(sessionId, reported))
     } catch (error) {
       if (!desk.caller.fence || !(error instanceof AskbackError) || error.code !== 'forbidden') throw error
       this.#events.fencedOff(sessionId)

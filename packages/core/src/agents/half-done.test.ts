@@ -13,7 +13,7 @@ const LEASE_MS = 10_000
 const me = { by: { id: 'me' }, via: 'direct' } as const
 const away = () => new AskbackError('unavailable', 'The store is away.')
 
-/** An agent that notes what it is given, and ends the turn of each message but `wait`. */
+/** An agent that records its messages, and ends the turn of each of them except `wait`. */
 function scripted(name = 'agent') {
   const given: string[] = []
   const contexts: AgentContext[] = []
@@ -42,7 +42,7 @@ function scripted(name = 'agent') {
   return { adapter, given, contexts }
 }
 
-/** A store that writes what it is given and loses the reply, as often as it is told to. */
+/** A store that writes each append but loses the next so many replies. */
 function losing(base: Store, loses: (append: Append) => boolean) {
   const left = { replies: 0 }
   const append: Store['append'] = async (given) => {
@@ -58,7 +58,7 @@ function losing(base: Store, loses: (append: Append) => boolean) {
 
 const turnOf = async (host: Host, id: string) => (await host.snapshot(id, { fresh: true })).state.activeTurnId
 
-describe('a command that became durable though its caller was told that it failed', () => {
+describe('a command that became durable although its caller got an error', () => {
   async function single() {
     const { store, left } = losing(memoryStore(), () => true)
     const agent = scripted()
@@ -68,7 +68,7 @@ describe('a command that became durable though its caller was told that it faile
     return { host, id, left, agent }
   }
 
-  it('is a message that reaches its agent, sent again or not', async () => {
+  it('is a message that reaches its agent, repeated or not', async () => {
     const { host, id, left, agent } = await single()
     left.replies = 1
     const message = { sessionId: id, text: 'one', idempotencyKey: 'k' }
@@ -80,7 +80,7 @@ describe('a command that became durable though its caller was told that it faile
     await host.close()
   })
 
-  it('is an interrupt that ends its turn when it is sent again, and no later turn', async () => {
+  it('is an interrupt that ends its own turn when it is repeated, and no later one', async () => {
     const { host, id, left } = await single()
     await host.as(me).message({ sessionId: id, text: 'wait' })
     const { interactionId } = (
@@ -105,7 +105,7 @@ describe('a command that became durable though its caller was told that it faile
   })
 })
 
-it('an interrupt is carried out though the store was away in the middle of it', async () => {
+it('an interrupt is completed although the store fails in the middle of it', async () => {
   const base = memoryStore()
   const fail = { ends: 0 }
   const append: Store['append'] = (given) =>
@@ -114,7 +114,7 @@ it('an interrupt is carried out though the store was away in the middle of it', 
       : base.append(given)
   const clock = fakeClock()
   const { adapter } = scripted()
-  // It leaves it to its host to end the turn.
+  // The agent leaves it to the host to end the turn.
   const start: AgentAdapter['start'] = async (...given) => ({
     ...(await adapter.start(...given)),
     interrupt: async () => {},
@@ -154,7 +154,7 @@ it.each(['clear', 'deleteSession'] as const)(
   },
 )
 
-it('a session that was deleted is not made again by its agent', async () => {
+it('a deleted session is not created again by its agent', async () => {
   const agent = scripted()
   const store = memoryStore()
   const host = createHost({ desk: createDesk({ store }), agents: [agent.adapter], onError: () => {} })
@@ -197,11 +197,11 @@ describe('two hosts on one store', () => {
     }
     const [here, there] = [await make('here'), await make('there')]
     const { id } = (await here.host.createSession({})).session
-    /** As a process that dies right after the commit. */
+    /** Behaves as a process that dies right after the commit. */
     const onlyAppend = (text: string) =>
       there.host.desk.as(me).message({ sessionId: id, text, route: 'agent' })
     const close = () => Promise.all([here.host.close(), there.host.close()])
-    /** From then on the session is the other one's, and the first does not know it. */
+    /** From then on the other host owns the session, and the first one does not know it. */
     const takeFromHere = async () => {
       const entry = await shared.kv.get(`lease/${id}`)
       await shared.kv.put(entry!.key, { gateway: there.leases.id }, entry!.version)
@@ -209,7 +209,7 @@ describe('two hosts on one store', () => {
     return { here, there, id, ended, releasing, onlyAppend, takeFromHere, close }
   }
 
-  it('run a message whose process died before it told the one that runs the agent', async () => {
+  it('run a message whose process died before it sent the command to the owner of the session', async () => {
     const { here, id, onlyAppend, close } = await twoHosts()
     await here.host.as(me).message({ sessionId: id, text: 'one' })
     await expect.poll(() => here.agent.given).toEqual(['here one'])
@@ -219,7 +219,7 @@ describe('two hosts on one store', () => {
     await close()
   })
 
-  it('run a message that was taken by a process that does not know yet that it was taken over', async () => {
+  it('run a message that was accepted by a process which has lost the session without knowing it', async () => {
     const { here, there, id, takeFromHere, close } = await twoHosts()
     await here.host.as(me).message({ sessionId: id, text: 'wait' })
     await expect.poll(() => here.agent.given).toEqual(['here wait'])
@@ -232,7 +232,7 @@ describe('two hosts on one store', () => {
     await close()
   })
 
-  it('are not held up by the interrupt of an agent that was taken over', async () => {
+  it('are not blocked by the interrupt of an agent whose session was taken over', async () => {
     const { here, id, takeFromHere, close } = await twoHosts()
     await here.host.as(me).message({ sessionId: id, text: 'wait' })
     await expect.poll(() => here.agent.given).toEqual(['here wait'])
@@ -241,7 +241,7 @@ describe('two hosts on one store', () => {
     await close()
   })
 
-  it('run a message that nobody told of, and that came while the lease was being released', async () => {
+  it('run a message that arrived without a command while the lease was being released', async () => {
     const { here, id, releasing, onlyAppend, close } = await twoHosts()
     await here.host.as(me).message({ sessionId: id, text: 'one' })
     await expect.poll(() => here.agent.given).toEqual(['here one'])
@@ -254,7 +254,7 @@ describe('two hosts on one store', () => {
     await close()
   })
 
-  it('end the turn of a cleared context while they have its lease', async () => {
+  it('end the turn of a cleared context while they hold its lease', async () => {
     const { here, id, ended, close } = await twoHosts()
     await here.host.as(me).message({ sessionId: id, text: 'wait' })
     await expect.poll(() => here.agent.given).toEqual(['here wait'])
@@ -265,7 +265,7 @@ describe('two hosts on one store', () => {
     await close()
   })
 
-  it('begin a message again whose process died before its agent did anything', async () => {
+  it('send a message again whose process died before its agent did anything', async () => {
     const { here, there, id, close } = await twoHosts()
     await here.host.as(me).message({ sessionId: id, text: 'wait' })
     await expect.poll(() => here.agent.given).toEqual(['here wait'])

@@ -4,32 +4,32 @@ import { LiveFeed } from './live-feed.js'
 
 const piece = { type: 'text_delta', blockId: 'b', text: 'Hello' } as const
 
-describe('blocks that are being made', () => {
-  it('count where each piece belongs', () => {
-    const { feed, told } = listening()
+describe('unfinished blocks', () => {
+  it('have an offset for each piece', () => {
+    const { feed, emitted } = listening()
     feed.emit('s', piece)
     feed.emit('s', piece)
-    expect(told).toMatchObject([{ offset: 0 }, { offset: 5 }])
+    expect(emitted).toMatchObject([{ offset: 0 }, { offset: 5 }])
     expect(feed.blocks('s')).toEqual([{ ...piece, text: 'HelloHello', offset: 0 }])
   })
 
-  it('are gone when the log has them, and a piece that comes late brings none back', () => {
-    const { feed, told } = listening()
+  it('are removed when the log has them, and a late piece does not add them again', () => {
+    const { feed, emitted } = listening()
     feed.emit('s', piece)
     feed.finished('s', [finished('text')])
     feed.emit('s', piece)
     expect(feed.blocks('s')).toEqual([])
-    expect(told).toHaveLength(1)
+    expect(emitted).toHaveLength(1)
   })
 
-  it('of another process are shown once, from where they begin, until the log has them', () => {
-    const { feed, told } = listening()
+  it('of another process are shown once, from their first piece, until the log has them', () => {
+    const { feed, emitted } = listening()
     feed.receive('s', { ...piece, offset: 0 })
     feed.receive('s', { ...piece, offset: 0 })
     feed.receive('s', { ...piece, text: 'lo, you', offset: 3 })
     feed.receive('s', { ...piece, offset: 99 })
     feed.receive('s', { ...piece, blockId: 'late', offset: 5 })
-    expect(told).toMatchObject([
+    expect(emitted).toMatchObject([
       { text: 'Hello', offset: 0 },
       { text: ', you', offset: 5 },
     ])
@@ -48,7 +48,7 @@ describe('blocks that are being made', () => {
     expect(feed.blocks('s')).toHaveLength(1)
   })
 
-  it('are left behind once', () => {
+  it('of a lost agent are returned once', () => {
     const { feed } = listening()
     feed.emit('s', piece)
     expect(feed.unfinished('s')).toEqual([{ type: 'text', blockId: 'b', text: 'Hello', partial: true }])
@@ -58,9 +58,9 @@ describe('blocks that are being made', () => {
 
 function listening() {
   const feed = new LiveFeed()
-  const told: unknown[] = []
-  feed.on(({ event }) => told.push(event))
-  return { feed, told }
+  const emitted: unknown[] = []
+  feed.on(({ event }) => emitted.push(event))
+  return { feed, emitted }
 }
 
 function finished(type: 'text' | 'turn_started'): SessionEvent {

@@ -11,17 +11,17 @@ interface Block {
   elsewhere?: true
 }
 
-interface Making {
+interface TurnBlocks {
   blocks: Map<string, Block>
   /** Blocks of this turn that are in the log. A late piece of one must not show it as unfinished again. */
   done: Set<string>
 }
 
-const MOST_REMEMBERED = 1000
+const MAX_REMEMBERED_BLOCKS = 1000
 
 /** Unfinished blocks: broadcast piece by piece, and dropped when the finished block is in the log. */
 export class LiveFeed {
-  readonly #sessions = new Map<string, Making>()
+  readonly #sessions = new Map<string, TurnBlocks>()
   readonly #listeners = new Set<LiveListener>()
   readonly #publish: LiveListener
 
@@ -31,12 +31,12 @@ export class LiveFeed {
   }
 
   emit(sessionId: string, delta: LiveDelta): void {
-    const making = this.#sessions.get(sessionId) ?? { blocks: new Map<string, Block>(), done: new Set() }
+    const turnBlocks = this.#sessions.get(sessionId) ?? { blocks: new Map<string, Block>(), done: new Set() }
     const key = blockKey(delta)
-    if (making.done.has(key)) return
-    this.#sessions.set(sessionId, making)
-    const block = making.blocks.get(key) ?? { delta, text: '' }
-    making.blocks.set(key, block)
+    if (turnBlocks.done.has(key)) return
+    this.#sessions.set(sessionId, turnBlocks)
+    const block = turnBlocks.blocks.get(key) ?? { delta, text: '' }
+    turnBlocks.blocks.set(key, block)
     const event = at(delta, block.text.length)
     block.text += textOf(delta)
     this.#publish({ sessionId, event })
@@ -45,13 +45,13 @@ export class LiveFeed {
 
   /** A piece from another process. If an earlier piece was lost, the rest of the block comes with the log. */
   receive(sessionId: string, event: LiveEvent): void {
-    const making = this.#sessions.get(sessionId) ?? { blocks: new Map<string, Block>(), done: new Set() }
+    const turnBlocks = this.#sessions.get(sessionId) ?? { blocks: new Map<string, Block>(), done: new Set() }
     const key = blockKey(event)
-    const block = making.blocks.get(key) ?? { delta: event, text: '', elsewhere: true }
+    const block = turnBlocks.blocks.get(key) ?? { delta: event, text: '', elsewhere: true }
     const text = textOf(event).slice(Math.max(0, block.text.length - event.offset))
-    if (making.done.has(key) || event.offset > block.text.length || text === '') return
-    this.#sessions.set(sessionId, making)
-    making.blocks.set(key, block)
+    if (turnBlocks.done.has(key) || event.offset > block.text.length || text === '') return
+    this.#sessions.set(sessionId, turnBlocks)
+    turnBlocks.blocks.set(key, block)
     const fresh = at(withText(event, text), block.text.length)
     block.text += text
     for (const listener of this.#listeners) listener({ sessionId, event: fresh })
@@ -69,22 +69,22 @@ export class LiveFeed {
 
   /** Called with blocks that are in the log now. */
   finished(sessionId: string, events: readonly SessionEvent[]): void {
-    const making = this.#sessions.get(sessionId)
-    if (!making) return
-    if (events.length === 0) this.#drop(sessionId, making)
+    const turnBlocks = this.#sessions.get(sessionId)
+    if (!turnBlocks) return
+    if (events.length === 0) this.#drop(sessionId, turnBlocks)
     for (const event of events) {
-      if (event.type === 'turn_started') making.done.clear()
+      if (event.type === 'turn_started') turnBlocks.done.clear()
       if (event.type === 'session_status' && event.status === 'ended') this.#sessions.delete(sessionId)
       for (const key of keysOf(event)) {
-        making.blocks.delete(key)
-        remember(making.done, key)
+        turnBlocks.blocks.delete(key)
+        remember(turnBlocks.done, key)
       }
     }
   }
 
   /** The unfinished blocks of an interrupted or lost agent, to be written to the log. */
-  unfinished(sessionId: string, told: readonly ReportedEvent[] = []): ReportedEvent[] {
-    const own = new Set(told.flatMap(keysOf))
+  unfinished(sessionId: string, reported: readonly ReportedEvent[] = []): ReportedEvent[] {
+    const own = new Set(reported.flatMap(keysOf))
     const blocks = this.#blocks(sessionId).filter(
       ({ delta, elsewhere }) => !elsewhere && !own.has(blockKey(delta)),
     )
@@ -93,7 +93,7 @@ export class LiveFeed {
   }
 
   /** Another process appended events that this one has not read: its blocks may be finished. */
-  #drop(sessionId: string, { blocks, done }: Making): void {
+  #drop(sessionId: string, { blocks, done }: TurnBlocks): void {
     for (const [key, block] of blocks) if (block.elsewhere) blocks.delete(key)
     if (blocks.size === 0 && done.size === 0) this.#sessions.delete(sessionId)
   }
@@ -105,7 +105,7 @@ export class LiveFeed {
 
 function remember(done: Set<string>, key: string): void {
   done.add(key)
-  if (done.size <= MOST_REMEMBERED) return
+  if (done.size <= MAX_REMEMBERED_BLOCKS) return
   for (const oldest of done) return void done.delete(oldest)
 }
 

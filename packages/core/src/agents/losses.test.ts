@@ -13,7 +13,7 @@ const question = {
 }
 const output: LiveDelta = { type: 'tool_output_delta', toolCallId: 'c1', text: 'compiling…' }
 
-/** An agent that runs a call, shows something of it, and asks in it. */
+/** An agent that runs a call, reports a part of its output, and asks about it. */
 async function asking(delta: LiveDelta) {
   const inner = memoryStore()
   const failures: AskbackError[] = []
@@ -62,26 +62,26 @@ async function asking(delta: LiveDelta) {
   return { host, sessionId, ends, errors, failures, of, answer }
 }
 
-it('[L8] an agent that is lost cancels nothing, whatever its call has put out before', async () => {
+it('[L8] a lost agent cancels nothing, even if its call had output', async () => {
   const { host, ends, errors, of, answer } = await asking(output)
   ends[0]!(lost)
   await expect.poll(() => of('error')).toMatchObject([{ code: 'agent_lost' }])
   expect(await of('interaction_response')).toEqual([])
   await answer()
-  // [L10] The answer starts it again.
+  // [L10] The answer starts the agent again.
   await expect.poll(() => ends.length).toBe(2)
   await host.close()
   expect(errors).toEqual([])
 })
 
-it('[L8] a drain cancels nothing, either', async () => {
+it('[L8] a drain cancels nothing', async () => {
   const { host, of } = await asking(output)
   await host.close()
   expect(await of('interaction_response')).toEqual([])
   expect(await of('tool_result')).toEqual([])
 })
 
-it('an interrupt keeps what the call has put out', async () => {
+it('an interrupt keeps the output of the call', async () => {
   const { host, sessionId, of } = await asking(output)
   await host.as(me).interrupt(sessionId)
   expect(await of('interaction_response')).toMatchObject([{ settlement: 'cancelled' }])
@@ -89,7 +89,7 @@ it('an interrupt keeps what the call has put out', async () => {
   await host.close()
 })
 
-it('[L10] half a character of an unfinished block keeps no answer from its agent', async () => {
+it('[L10] an answer reaches the agent even if an unfinished block ends inside a character', async () => {
   const { host, ends, errors, of, answer } = await asking({
     type: 'text_delta',
     blockId: 'b',
@@ -104,7 +104,7 @@ it('[L10] half a character of an unfinished block keeps no answer from its agent
   expect(errors).toEqual([])
 })
 
-it('[L10] nor does an unfinished block that cannot be stored, and that is said', async () => {
+it('[L10] an answer reaches the agent even if an unfinished block cannot be stored, which is reported', async () => {
   const { host, ends, errors, failures, of, answer } = await asking({
     type: 'text_delta',
     blockId: 'b',

@@ -12,7 +12,7 @@ import { createHost } from './host.js'
 const me = { by: { id: 'me' }, via: 'direct' } as const
 const away = () => Promise.reject(new AskbackError('unavailable', 'The store is away.'))
 
-/** An agent that says nothing and ends when the test says so, or ends each turn at once. */
+/** An agent that reports nothing and ends when the test says so, or ends each turn at once. */
 function silent(endsTurns = false) {
   const sent: string[] = []
   const ends: ((ending: AgentEnd) => void)[] = []
@@ -50,7 +50,7 @@ const pass = (clock: FakeClock) => {
   return () => clearInterval(timer)
 }
 
-it('a turn ends though the loss of its agent could not be written at first', async () => {
+it('a turn ends although the loss of its agent could not be written at first', async () => {
   const { store, failures } = failing(memoryStore())
   const clock = fakeClock()
   const { adapter, ends } = silent()
@@ -72,7 +72,7 @@ it('a turn ends though the loss of its agent could not be written at first', asy
   await host.close()
 })
 
-it('a turn that a restart cut ends though that could not be written at first', async () => {
+it('a turn that a restart interrupted ends although that could not be written at first', async () => {
   const base = memoryStore()
   const { adapter, sent } = silent()
   const before = createHost({
@@ -101,9 +101,9 @@ it('a turn that a restart cut ends though that could not be written at first', a
   await host.close()
 })
 
-it('a message reaches the agent of another process before the news of its turn does', async () => {
+it('a message reaches the agent of another process before that process has read the turn', async () => {
   const base: Store = { ...memoryStore(), shared: true }
-  const deaf: Store = { ...base, onAppend: () => () => undefined }
+  const withoutDoorbells: Store = { ...base, onAppend: () => () => undefined }
   const join = memoryBus()
   const clock = fakeClock()
   const onError = () => undefined
@@ -113,7 +113,7 @@ it('a message reaches the agent of another process before the news of its turn d
     const leases = new Leases({ store, bus, clock, onError })
     return createHost({ desk: createDesk({ store, clock }), agents: [adapter], bus, leases, clock, onError })
   }
-  const [owner, other] = [hostOn(deaf), hostOn(base)]
+  const [owner, other] = [hostOn(withoutDoorbells), hostOn(base)]
   await Promise.all([owner.ready, other.ready])
   const { id } = (await owner.createSession({})).session
   await owner.as(me).message({ sessionId: id, text: 'one' })

@@ -34,7 +34,7 @@ function unexpected(error: unknown): never {
   throw error
 }
 
-/** A session whose gateway went down in the middle of a turn. */
+/** A session whose gateway was killed in the middle of a turn. */
 async function cut() {
   const store = memoryStore()
   const agent = scripted()
@@ -49,7 +49,7 @@ async function cut() {
   return { store, sessionId: session.id, types }
 }
 
-it('[L10] an agent that has outlived its gateway goes on in its turn, and takes the next message', async () => {
+it('[L10] an agent that outlived its gateway continues its turn, and accepts the next message', async () => {
   const { store, sessionId, types } = await cut()
   const agent = scripted((context) => Promise.resolve(agent.process(context)))
   const host = createHost({ desk: createDesk({ store }), agents: [agent.adapter], onError: unexpected })

@@ -6,19 +6,19 @@ import { createHost } from './host.js'
 
 const me = { by: { id: 'me' }, via: 'direct' } as const
 
-/** An agent whose program hangs until the test lets it go, or nobody wants it any more. */
+/** An agent whose program hangs until the test releases it, or until its start is aborted. */
 async function slowAgent() {
   const starts: { signal: AbortSignal; go: () => void }[] = []
-  const told: string[] = []
+  const received: string[] = []
   const process = (): AgentProcess => {
     let end = (_: AgentEnd) => {}
     return {
       ended: new Promise<AgentEnd>((resolve) => (end = resolve)),
-      send: async ({ text }) => void told.push(text),
-      interrupt: async () => void told.push('interrupt'),
-      setPermissionMode: async (mode) => void told.push(mode),
+      send: async ({ text }) => void received.push(text),
+      interrupt: async () => void received.push('interrupt'),
+      setPermissionMode: async (mode) => void received.push(mode),
       stop: async () => {
-        told.push('stop')
+        received.push('stop')
         end({ how: 'stopped' })
       },
     }
@@ -50,24 +50,24 @@ async function slowAgent() {
   }
   const ends = async () =>
     (await store.read({ sessionId, limit: 100 })).filter(({ type }) => /error|turn_ended/.test(type))
-  return { host, sessionId, starts, told, errors, say, ends }
+  return { host, sessionId, starts, received, errors, say, ends }
 }
 
 describe('an agent that hangs while it starts', () => {
-  it.each(['interrupt', 'clear'] as const)('is given up by %s, and started anew', async (how) => {
-    const { host, sessionId, starts, told, errors, say, ends } = await slowAgent()
+  it.each(['interrupt', 'clear'] as const)('is abandoned by %s, and started again', async (how) => {
+    const { host, sessionId, starts, received, errors, say, ends } = await slowAgent()
     await say('go')
     await host.as(me)[how](sessionId)
     expect(starts[0]!.signal.aborted).toBe(true)
     expect(await ends()).toMatchObject([{ type: 'turn_ended', reason: 'interrupted' }])
     await say('again')
     starts[1]!.go()
-    await expect.poll(() => told).toEqual(['again'])
+    await expect.poll(() => received).toEqual(['again'])
     await host.close()
     expect(errors).toEqual([])
   })
 
-  it('does not keep its session from being deleted', async () => {
+  it('does not prevent the deletion of its session', async () => {
     const { host, sessionId, starts, errors, say } = await slowAgent()
     await say('go')
     await host.as(me).deleteSession(sessionId)
@@ -76,7 +76,7 @@ describe('an agent that hangs while it starts', () => {
     expect(errors).toEqual([])
   })
 
-  it('does not keep its gateway from stopping, and its turn is taken up by the next one', async () => {
+  it('does not prevent its gateway from stopping, and the next one continues its turn', async () => {
     const { host, starts, errors, say, ends } = await slowAgent()
     await say('go')
     await host.close()
@@ -85,23 +85,23 @@ describe('an agent that hangs while it starts', () => {
     expect(errors).toEqual([])
   })
 
-  it('is told of another permission mode once it has started, before its message', async () => {
-    const { host, sessionId, starts, told, say } = await slowAgent()
+  it('gets a changed permission mode once it has started, before its message', async () => {
+    const { host, sessionId, starts, received, say } = await slowAgent()
     await say('go')
     await host.setPermissionMode(sessionId, 'acceptEdits')
-    expect(told).toEqual([])
+    expect(received).toEqual([])
     starts[0]!.go()
-    await expect.poll(() => told).toEqual(['acceptEdits', 'go'])
+    await expect.poll(() => received).toEqual(['acceptEdits', 'go'])
     expect(starts[0]!.signal.aborted).toBe(false)
     await host.close()
   })
 
-  it('is stopped if it starts in the moment that it is given up', async () => {
-    const { host, sessionId, starts, told, say, ends } = await slowAgent()
+  it('is stopped if it starts at the moment that it is abandoned', async () => {
+    const { host, sessionId, starts, received, say, ends } = await slowAgent()
     await say('go')
     starts[0]!.go()
     await host.as(me).interrupt(sessionId)
-    expect(told.includes('go')).toBe(told.includes('interrupt'))
+    expect(received.includes('go')).toBe(received.includes('interrupt'))
     expect(await ends()).toMatchObject([{ type: 'turn_ended', reason: 'interrupted' }])
     await host.close()
   })

@@ -12,7 +12,7 @@ const question = {
 }
 const away = () => Promise.reject(new AskbackError('unavailable', 'The database is away.'))
 
-/** A store that fails when it is told to, and hosts on it with an agent that asks if it is told to. */
+/** A store that fails while a test says so, and hosts on it whose agent asks if a test wants it. */
 function faulty() {
   const inner = memoryStore()
   const fail = { appends: 0, snapshots: 0 }
@@ -52,7 +52,7 @@ function faulty() {
   return { inner, fail, ends, start, types }
 }
 
-/** A session in whose turn the host went away. */
+/** A session whose host was closed during a turn. */
 async function cut(text: string) {
   const test = faulty()
   const host = test.start()
@@ -66,7 +66,7 @@ async function cut(text: string) {
   return { ...test, sessionId }
 }
 
-it('a turn that a restart cut ends, though that could not be written at once', async () => {
+it('a turn that a restart interrupted ends, although that could not be written at once', async () => {
   const { fail, start, types, sessionId } = await cut('go')
   fail.appends = 1
   const host = start()
@@ -75,7 +75,7 @@ it('a turn that a restart cut ends, though that could not be written at once', a
   await host.close()
 })
 
-it('[L10] an answer starts an agent that a restart cut, though its session cannot be read just then', async () => {
+it('[L10] an answer starts an agent that a restart interrupted, although its session cannot be read at first', async () => {
   const { inner, fail, ends, start, sessionId } = await cut('ask')
   const host = start()
   await host.ready
@@ -88,7 +88,7 @@ it('[L10] an answer starts an agent that a restart cut, though its session canno
   await host.close()
 })
 
-it('a turn whose agent is lost ends, though that could not be written at once', async () => {
+it('a turn whose agent is lost ends, although that could not be written at once', async () => {
   const { fail, ends, start, types } = faulty()
   const host = start()
   await host.ready

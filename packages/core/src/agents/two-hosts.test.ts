@@ -15,7 +15,7 @@ import { fakeClock } from '../testing/fake-clock.js'
 const LEASE_MS = 10_000
 const me = { by: { id: 'me' }, via: 'direct' } as const
 
-/** Two hosts on one store, as two gateways on one database, with an agent that says what it was told. */
+/** Two hosts on one store, as two gateways on one database, with an agent that repeats its messages. */
 async function twoHosts() {
   const shared: Store = { ...memoryStore(), shared: true }
   const clock = fakeClock()
@@ -76,7 +76,7 @@ const say = (host: Host, sessionId: string, text: string) =>
   host.as(me).message({ sessionId, text, route: 'agent' })
 
 describe('two hosts on one store', () => {
-  it('[L10] scripts of an agent that was taken over ask nothing, and get no answer', async () => {
+  it('[L10] scripts of an agent whose session was taken over can neither ask nor get an answer', async () => {
     const { here, there, shared } = await twoHosts()
     const { session } = await here.host.createSession({ agent: 'echo' })
     await say(here.host, session.id, 'start')
@@ -102,7 +102,7 @@ describe('two hosts on one store', () => {
     await expect(ask()).rejects.toMatchObject({ code: 'forbidden' })
   })
 
-  it('run the agent of a session in one of them, wherever messages come in', async () => {
+  it('run the agent of a session in one of them, whichever gets the messages', async () => {
     const { here, there, said, errors } = await twoHosts()
     const { session } = await here.host.createSession({})
     await say(here.host, session.id, 'one')
@@ -115,7 +115,7 @@ describe('two hosts on one store', () => {
     expect(errors).toEqual([])
   })
 
-  it('end a turn that nobody took: its host died before it said that it would', async () => {
+  it('end a turn without an owner: its host died before it acquired the lease', async () => {
     const { here, there, shared, pass } = await twoHosts()
     const { session } = await here.host.createSession({})
     await here.host.desk.as(me).message({ sessionId: session.id, text: 'lost', route: 'agent' })
@@ -128,7 +128,7 @@ describe('two hosts on one store', () => {
   })
 })
 
-it('[L10] an answer that comes elsewhere starts a lost agent, though its session is not in memory', async () => {
+it('[L10] an answer on another host starts a lost agent, although its session is not in memory', async () => {
   const base = memoryStore()
   const shared: Store = { ...base, shared: true }
   const question = {
@@ -174,7 +174,7 @@ it('[L10] an answer that comes elsewhere starts a lost agent, though its session
   const lost = async () =>
     (await base.read({ sessionId: id, limit: 100 })).some(({ type }) => type === 'error')
   await expect.poll(lost).toBe(true)
-  // Pushes the session out of memory.
+  // Evicts the session from memory.
   for (let count = 0; count < 3; count++) await desk.createSession({ id: `other-${count}` })
   const [item] = (await base.pending({ limit: 1 })).items
   const answer = { answers: [{ selected: ['Yes'] }] }
@@ -216,7 +216,7 @@ async function hostOn(shared: Store, { ms = 0 } = {}) {
 }
 
 describe('one host on a shared store', () => {
-  it('runs a message that comes while the lease of its session is being released', async () => {
+  it('runs a message that arrives while the lease of its session is being released', async () => {
     const base = memoryStore()
     const put: Store['kv']['put'] = async (key, value, expected, act) => {
       // A write takes longer than a read, as on any database.
@@ -241,7 +241,7 @@ describe('one host on a shared store', () => {
   })
 
   it.each(['head', 'deadlines', 'sessions', 'kv.put', 'kv.list'] as const)(
-    'becomes ready though the first call of %s fails',
+    'becomes ready although the first call of %s fails',
     async (name) => {
       const base = memoryStore()
       let failures = 1

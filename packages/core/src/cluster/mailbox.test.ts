@@ -34,7 +34,7 @@ async function process(options: {
   return { leases, shared, errors, orphans, commands }
 }
 
-it('a command is executed once though the reply to its removal is lost', async () => {
+it('a command is executed once although the reply to its removal is lost', async () => {
   const executed: Json[] = []
   let lost = 1
   const { leases, shared } = await process({
@@ -70,7 +70,7 @@ it('a command is removed after it was executed, and executed again if that faile
   await leases.close()
 })
 
-it('a command that never ends holds up no other', async () => {
+it('a command that never ends blocks no other', async () => {
   const executed: Json[] = []
   const { leases } = await process({
     mail: (command) => {
@@ -86,7 +86,7 @@ it('a command that never ends holds up no other', async () => {
   await leases.close()
 })
 
-it('whoever posts to a process that is gone is told so', async () => {
+it('sending to a dead process returns false', async () => {
   const { leases, shared } = await process({})
   expect(await leases.post('gone', 'this')).toBe(false)
   await shared.kv.put('gateway/there', { at: 0 }, null)
@@ -94,7 +94,7 @@ it('whoever posts to a process that is gone is told so', async () => {
   await leases.close()
 })
 
-it('leases and commands of a dead process are taken over though the store fails in the middle of that', async () => {
+it('leases and commands of a dead process are taken over although the store fails in the middle of that', async () => {
   const shared: Store = { ...memoryStore(), shared: true }
   await shared.kv.put('lease/s', { gateway: 'dead' }, null)
   await shared.kv.put('mail/dead/1', 'this', null)
@@ -112,7 +112,7 @@ it('leases and commands of a dead process are taken over though the store fails 
   await leases.close()
 })
 
-it('those who acquire a lease at the same time in one process get the same fence', async () => {
+it('concurrent acquires of one lease in one process get the same fence', async () => {
   const { leases, shared } = await process({})
   const [one, other] = await Promise.all([leases.acquire('s'), leases.acquire('s')])
   const entry = await shared.kv.get('lease/s')

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { Leases, memoryStore, type Store } from '../index.js'
 import { fakeClock } from '../testing/fake-clock.js'
 
-it('sessions that were taken from a process are told as lost, though it could not sign on again at once', async () => {
+it('sessions that were taken from a process are reported as lost, although it could not register again at once', async () => {
   const inner: Store = { ...memoryStore(), shared: true }
   const clock = fakeClock()
   const lost: string[] = []

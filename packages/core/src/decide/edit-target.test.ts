@@ -2,7 +2,7 @@ import type { Json } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import { editTarget, PROTECTED_PATHS, targetOfPaths, type EditScope } from './edit-target.js'
 
-/** A file system of links alone. */
+/** A file system that has only links. */
 const links =
   (from: Record<string, string> = {}) =>
   (path: string) =>
@@ -11,7 +11,7 @@ const links =
 const write = (path: string, scope: Partial<EditScope> = {}, from: Record<string, string> = {}) =>
   editTarget({ toolName: 'Write', input: { file_path: path } }, { cwd: '/work', ...scope }, links(from))
 
-describe('what a tool would write', () => {
+describe('the target of an edit', () => {
   it.each<[string, Json, string]>([
     ['Write', { file_path: 'a.ts' }, 'inside'],
     ['Edit', { file_path: '/work/a.ts' }, 'inside'],
@@ -61,7 +61,7 @@ describe('what a tool would write', () => {
     'folder',
     'directory',
     'cwd',
-  ])('has every path inside, the one in %s among them', async (key) => {
+  ])('is inside only if every path is, also the one in %s', async (key) => {
     const target = (path: string) =>
       editTarget({ toolName: 'Write', input: { file_path: 'a.ts', [key]: path } }, { cwd: '/work' }, links())
     expect(await target('/etc/passwd')).toBe('outside')
@@ -70,20 +70,20 @@ describe('what a tool would write', () => {
     expect(await target('b.ts')).toBe('inside')
   })
 
-  it('is inside nothing without a folder, or for a host that cannot follow links', async () => {
+  it('is outside without a folder, or if the host cannot resolve links', async () => {
     expect(await write('/work/a.ts', { cwd: null })).toBe('outside')
     const call = { toolName: 'Write', input: { file_path: 'a.ts' } }
     expect(await editTarget(call, { cwd: '/work' }, undefined)).toBe('outside')
   })
 
-  it('is inside only if everything that an agent names is', async () => {
+  it('is inside only if every path that an agent names is', async () => {
     const scope = { cwd: '/work' }
     expect(await targetOfPaths(['a', '/work/b'], scope, links())).toBe('inside')
     expect(await targetOfPaths(['a', '/etc/b'], scope, links())).toBe('outside')
     expect(await targetOfPaths([], scope, links())).toBe('outside')
   })
 
-  it('is the plan where the agent keeps its plans', async () => {
+  it('is the plan file in the folder of the agent’s plans', async () => {
     const plans = '/home/.claude/plans'
     expect(await write('/home/.claude/plans/p.md', { plans })).toBe('plan_file')
     expect(await write('/home/.claude/plans/../settings.json', { plans })).toBe('outside')
@@ -91,8 +91,8 @@ describe('what a tool would write', () => {
   })
 })
 
-describe('a protected place', () => {
-  it.each(PROTECTED_PATHS)('%s is none to edit in, at any depth and in any case', async (place) => {
+describe('a protected path', () => {
+  it.each(PROTECTED_PATHS)('%s is never inside, at any depth and in any case', async (place) => {
     for (const path of [place, `${place}/x`, `a/b/${place}/x`, place.toUpperCase(), `/work/${place}/x`])
       expect([path, await write(path)]).toEqual([path, 'outside'])
   })
@@ -154,7 +154,7 @@ describe('a protected place', () => {
     '/home/.ssh/.codex/worktrees/x',
     '/home/.claude/worktrees/x/.claude/skills',
     '/home/.vscode/worktrees/x',
-  ])('also holds the folder %s', async (cwd) => {
+  ])('contains the folder %s', async (cwd) => {
     expect(await write('a.ts', { cwd })).toBe('outside')
   })
 
@@ -162,7 +162,7 @@ describe('a protected place', () => {
     '/home/.claude/worktrees/x',
     '/home/.codex/worktrees/x/packages/a',
     '/w/.claude/worktrees/x/.claude/worktrees/y',
-  ])('does not hold %s, a worktree of an agent', async (cwd) => {
+  ])('does not contain %s, a worktree of an agent', async (cwd) => {
     expect(await write('a.ts', { cwd })).toBe('inside')
     expect(await write('.claude/settings.json', { cwd })).toBe('outside')
     expect(await write('.git', { cwd })).toBe('outside')
@@ -171,14 +171,14 @@ describe('a protected place', () => {
 
 describe('the folder of the session', () => {
   it.each(['/', '//', '/work/..', 'C:\\', 'c:/', '\\\\server\\share\\'])(
-    'is no project if it is %s',
+    'is not a project if it is %s',
     async (cwd) => {
       expect(await write('a.ts', { cwd })).toBe('outside')
       expect(await write('a.ts', { cwd, realCwd: cwd })).toBe('outside')
     },
   )
 
-  it('is what it was when the session was made, whatever it leads to now', async () => {
+  it('is the one that was resolved when the session was created, even if a link replaces it later', async () => {
     const scope = { cwd: '/link', realCwd: '/work' }
     const before = { '/link': '/work' }
     for (const path of ['a.ts', '/link/a.ts', '/work/a.ts'])
@@ -189,17 +189,17 @@ describe('the folder of the session', () => {
     expect(await write('/work/a.ts', scope, { '/link': '/etc' })).toBe('inside')
   })
 
-  it('is not what a link in its own place leads to', async () => {
+  it('is not the target of a link that replaced it', async () => {
     const scope = { cwd: '/work', realCwd: '/work' }
     for (const path of ['etc/passwd', '/etc/passwd', '/work/etc/passwd'])
       expect(await write(path, scope, { '/work': '/' })).toBe('outside')
   })
 
-  it('holds nothing if it could not be followed then', async () => {
+  it('contains no edit if it could not be resolved then', async () => {
     expect(await write('a.ts', { realCwd: null })).toBe('outside')
   })
 
-  it('is on Windows a folder on a drive or share', async () => {
+  it('on Windows is a folder on a drive or share', async () => {
     const scope = { cwd: 'C:\\link', realCwd: 'c:\\work' }
     expect(await write('a.ts', scope, { 'c:\\link': 'C:\\work' })).toBe('inside')
     expect(await write('a.ts', scope, { 'c:\\link': 'D:\\work' })).toBe('outside')
@@ -220,7 +220,7 @@ describe('links', () => {
     ['out/a', 'outside'],
     ['up/a', 'outside'],
     ['up/work/a', 'inside'],
-    // The folder that holds the link, or the one above where it leads.
+    // Some tools resolve this to the folder of the link, others to the parent of its target.
     ['out/../a', 'outside'],
     ['in/../a', 'inside'],
     ['up/../a', 'outside'],
@@ -230,7 +230,7 @@ describe('links', () => {
     expect(await write(path, {}, from)).toBe(expected)
   })
 
-  it('is outside where a link cannot be read', async () => {
+  it('is outside if a link cannot be read', async () => {
     const failing = () => Promise.reject(new Error('EACCES'))
     const call = { toolName: 'Write', input: { file_path: 'a' } }
     expect(await editTarget(call, { cwd: '/work' }, failing)).toBe('outside')
@@ -272,7 +272,7 @@ describe('how a path is written', () => {
     expect(await write(path, { cwd: 'C:\\work' })).toBe(expected)
   })
 
-  it('takes a backslash for a letter elsewhere', async () => {
+  it('a backslash is an ordinary character on other systems', async () => {
     expect(await write('..\\a')).toBe('inside')
   })
 })

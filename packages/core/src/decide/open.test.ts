@@ -36,7 +36,7 @@ describe('open', () => {
       '[L13] says that a turn waits',
       { given: [start, turn], command: listFiles, events: [...opened, 'status waiting default'] },
     ],
-    ['does not attach unless told to', { given: [start, listFiles], command: listFiles, events: opened }],
+    ['does not attach without `attach`', { given: [start, listFiles], command: listFiles, events: opened }],
     [
       'refuses more than the limit of pending interactions',
       { given: [start, listFiles, listFiles, listFiles], command: listFiles, refused: 'rate_limited' },

@@ -19,7 +19,7 @@ describe('tokens', () => {
 })
 
 describe('the score of a call', () => {
-  // The three parts add up: one token that joins both also holds each as a part of its own.
+  // The three scores add up: a token that joins tool and operation also contains each of them.
   it.each([
     ['notes_create', shell('notes_create --title x'), 6],
     ['notes_create', shell('bin/notes-create'), 6],
@@ -44,19 +44,19 @@ describe('the score of a call', () => {
     expect(scoreCall(toolName, call)).toBe(score)
   })
 
-  it('[lesson 34] "ask" does not match "task"', () => {
+  it('compares whole tokens: "ask" does not match "task"', () => {
     expect(scoreCall('ask_user', shell('task users'))).toBe(0)
     expect(scoreCall('ask_user', shell('npm run multitask_user_list'))).toBe(1)
   })
 
-  it('reads a bounded part of the arguments, and no piece of a token at its end', () => {
+  it('reads a bounded part of the arguments, and not the token that is cut at its end', () => {
     expect(scoreCall('notes', shell(`${'x '.repeat(40_000)} notes`))).toBe(2)
     expect(scoreCall('notes', shell(`${'x '.repeat(60_000)} notes`))).toBe(0)
     expect(scoreCall('x', shell(`${' '.repeat(99_999)}xyz`))).toBe(0)
     expect(scoreCall('x', { toolName: '', input: Array.from({ length: 200_000 }, () => 1) })).toBe(0)
   })
 
-  it('a long run of letters costs no more than its length', () => {
+  it('a long token takes linear time', () => {
     expect(scoreCall('x', shell(`${'y'.repeat(99_990)}!${'z'.repeat(1_000_000)}`))).toBe(0)
   })
 })
@@ -85,7 +85,7 @@ describe('choosing a call', () => {
     expect(choose([call('a', 'ls'), call('b', 'notes create')])).toEqual({ toolCallId: 'b', score: 3 })
   })
 
-  it('a lower score counts at the end of the wait only', () => {
+  it('a lower score counts only at the end of the wait', () => {
     const calls = [call('a', 'create x'), call('b', 'notes list')]
     expect(choose(calls)).toBe('wait')
     expect(choose(calls, { final: true })).toEqual({ toolCallId: 'b', score: 2 })
@@ -97,7 +97,7 @@ describe('choosing a call', () => {
     expect(choose([calls[2]!, calls[1]!])).toEqual({ toolCallId: 'c', score: 6 })
   })
 
-  it('[lesson 33] a stale `ls` does not win over the right call that is recorded 50 ms later', () => {
+  it('an old `ls` does not win over the right call that is recorded 50 ms later', () => {
     const stale = call('stale', 'ls')
     expect(choose([stale], { now: 0 })).toBe('wait')
     expect(choose([stale, call('right', 'notes create', { at: 50 })], { now: 50 })).toEqual({
@@ -106,7 +106,7 @@ describe('choosing a call', () => {
     })
   })
 
-  it('at the end of the wait the newest unclaimed shell call is taken', () => {
+  it('at the end of the wait the newest unclaimed shell call is chosen', () => {
     const calls = [call('a', 'ls'), call('b', 'pwd'), call('c', 'date'), call('d', 'x', { toolName: 'Read' })]
     expect(choose(calls, { final: true })).toEqual({ toolCallId: 'c', score: 0 })
     expect(choose(calls, { final: true, claimed: ['c'] })).toEqual({ toolCallId: 'b', score: 0 })
@@ -121,30 +121,30 @@ describe('choosing a call', () => {
     'exec_command',
     'local_shell',
     'command_execution',
-  ])('[lesson 35] %s is a shell', (toolName) => {
+  ])('%s counts as a shell tool', (toolName) => {
     expect(choose([call('a', 'x', { toolName })], { final: true })).toEqual({ toolCallId: 'a', score: 0 })
   })
 
-  it('stands for itself when nothing fits', () => {
+  it('chooses none if no call fits', () => {
     expect(choose([call('a', 'x', { toolName: 'Read' })], { final: true })).toBeNull()
     expect(choose([], { final: true })).toBeNull()
     expect(choose([])).toBe('wait')
   })
 
-  it('a claimed call is not taken twice', () => {
+  it('a claimed call is not chosen again', () => {
     const calls = [call('a', 'notes create'), call('b', 'notes create')]
     expect(choose(calls, { claimed: ['a'] })).toEqual({ toolCallId: 'b', score: 3 })
     expect(choose(calls, { claimed: ['a', 'b'], final: true })).toBeNull()
   })
 
-  it('a call is forgotten 30 s after it ended, not before', () => {
+  it('a call can be chosen until 30 s after its end', () => {
     const calls = [call('a', 'notes create', { endedAt: 1000 })]
     expect(choose(calls, { now: 1000 + CALL_FORGOTTEN_MS - 1 })).toEqual({ toolCallId: 'a', score: 3 })
     expect(choose(calls, { now: 1000 + CALL_FORGOTTEN_MS })).toBe('wait')
     expect(choose(calls, { now: 1000 + CALL_FORGOTTEN_MS, final: true })).toBeNull()
   })
 
-  it('only ever chooses a free call, and a final choice never waits', () => {
+  it('chooses only free calls, and does not wait when the choice is final', () => {
     const command = fc.constantFrom('ls', 'notes', 'create', 'notes create', 'notes_create')
     const calls = fc.array(fc.record({ command, endedAt: fc.option(fc.nat(40_000)), claimed: fc.boolean() }))
     fc.assert(

@@ -26,7 +26,7 @@ function allows(
 }
 
 describe('approval rules', () => {
-  it('a session rule stands under its session and says what it allows', () => {
+  it('a session rule has a key of its session and describes what it allows', () => {
     const written = ruleWrite(rule('session'))
     expect(written.key).toBe(`rule/session/s1/${digestOf('Bash', { command: 'ls' })}`)
     expect(written.key.startsWith(sessionRulesPrefix('s1'))).toBe(true)
@@ -94,12 +94,12 @@ describe('approval rules', () => {
     )
   })
 
-  it('a declared default leaves no actor behind', () => {
+  it('a rule of a declared default has no actor', () => {
     const written = newRule({ scope: 'session', toolName: 'Bash', input: 1, session, at: 0 })
     expect(written).not.toHaveProperty('by')
   })
 
-  it('the id leads back to the key, whatever the session is called', () => {
+  it('the id is converted back to the key for any session id', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.constantFrom('session', 'always'), (sessionId, scope) => {
         const made = rule(scope, {}, { ...session, sessionId })
@@ -116,7 +116,7 @@ describe('approval rules', () => {
     `user.s1.${'0'.repeat(64)}`,
     `always..${'0'.repeat(64)}`,
     'session.s1.xyz',
-  ])('%j is no id of a rule', (id) => {
+  ])('%j is not the id of a rule', (id) => {
     expect(ruleKey(id)).toBeNull()
   })
 })

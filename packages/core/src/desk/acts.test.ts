@@ -6,8 +6,8 @@ const HOUR = 3_600_000
 const actsOf = async ({ desk }: TestDesk) => (await desk.audit()).items.filter((row) => 'act' in row)
 const plan = { plan: '# Do it' }
 
-describe('who did it', () => {
-  it('stands in the event and in the audit when somebody changes the mode', async () => {
+describe('the person who acted', () => {
+  it('is in the event and in the audit when a person changes the mode', async () => {
     const test = await testDesk()
     const seq = await test.seq()
     await test.desk.as(bob).setPermissionMode('s', 'bypassPermissions')
@@ -19,13 +19,13 @@ describe('who did it', () => {
     ])
   })
 
-  it('is told by the surface alone where a program changes the mode in its own name', async () => {
+  it('is replaced by the surface when a program changes the mode in its own name', async () => {
     const test = await testDesk()
     await test.desk.setPermissionMode('s', 'acceptEdits')
     expect(await actsOf(test)).toMatchObject([{ act: 'permission_mode', via: 'direct' }])
   })
 
-  it('leaves no row when the mode was that already', async () => {
+  it('is not recorded if the mode does not change', async () => {
     const test = await testDesk()
     await test.desk.as(ada).setPermissionMode('s', 'default')
     await test.desk.as(ada).setPermissionMode('s', 'plan', { idempotencyKey: 'k' })
@@ -33,7 +33,7 @@ describe('who did it', () => {
     expect(await actsOf(test)).toHaveLength(1)
   })
 
-  it('is whoever decided on a plan, where that changes the mode', async () => {
+  it('is the one who decided on a plan, if that changes the mode', async () => {
     const test = await testDesk({ session: { permissionMode: 'plan' } })
     const { interactionId } = await test.open('plan_review', plan)
     const seq = await test.seq()
@@ -46,7 +46,7 @@ describe('who did it', () => {
     expect(await actsOf(test)).toMatchObject([{ act: 'permission_mode', subject: 'acceptEdits', ...bob }])
   })
 
-  it('is not said of a status that only follows from an answer', async () => {
+  it('is not recorded for a status that only follows from an answer', async () => {
     const test = await testDesk({ session: { permissionMode: 'acceptEdits' } })
     const { interactionId } = await test.open('plan_review', plan)
     await test.desk.as(bob).respond({ interactionId, answer: { decision: 'edit' } })
@@ -55,7 +55,7 @@ describe('who did it', () => {
     expect(await actsOf(test)).toEqual([])
   })
 
-  it('stands in the audit when a session begins in a mode that asks less', async () => {
+  it('is in the audit when a session starts in a mode that asks less', async () => {
     const test = await testDesk()
     await test.desk.as(ada).createSession({ id: 'free', permissionMode: 'bypassPermissions' })
     await test.desk.as(ada).createSession({ id: 'usual' })
@@ -66,7 +66,7 @@ describe('who did it', () => {
     expect(started).toMatchObject(ada)
   })
 
-  it('stands in the audit for a rule that is made and one that is deleted', async () => {
+  it('is in the audit for a rule that is created and one that is deleted', async () => {
     const test = await testDesk()
     const { interactionId } = await test.open('approval', listFiles)
     await test.desk.as(ada).respond({ interactionId, answer: { ...yes, scope: 'session' } })
@@ -79,7 +79,7 @@ describe('who did it', () => {
     ])
   })
 
-  it('outlives the session that somebody deletes', async () => {
+  it('stays in the audit after the session was deleted', async () => {
     const test = await testDesk()
     await test.desk.as(bob).setPermissionMode('s', 'bypassPermissions')
     await test.desk.as(ada).deleteSession('s')
@@ -89,7 +89,7 @@ describe('who did it', () => {
     ])
   })
 
-  it('is the policy where a session is deleted for its age', async () => {
+  it('is the policy if a session is deleted because of its age', async () => {
     const test = await testDesk()
     test.clock.jump(2 * HOUR)
     await test.restart({ retentionMs: HOUR }).ready

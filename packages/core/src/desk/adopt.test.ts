@@ -33,7 +33,7 @@ const question = (text: string) => ({
 })
 const answer = { answers: [{ selected: [], other: 'yes' }] }
 
-/** Asks in the session `s` at that time; answered unless it is to wait. */
+/** Asks in the session `s` at that time, and answers unless the request is to stay pending. */
 async function ask(
   test: TestDesk,
   {
@@ -52,7 +52,7 @@ async function ask(
 const logOf = (store: Store, sessionId = ID) => store.read({ sessionId, limit: 100_000 })
 const typesOf = (events: SessionEvent[]) => events.map(({ type }) => type)
 
-/** Which call each interaction stands at. */
+/** The tool call of each interaction. */
 function anchors(events: SessionEvent[]): Record<string, string> {
   return Object.fromEntries(
     events.flatMap((event) =>
@@ -62,7 +62,7 @@ function anchors(events: SessionEvent[]): Record<string, string> {
 }
 
 describe('adopting a session', () => {
-  it('makes its history a log of turns that are over, and that can be gone on with', async () => {
+  it('turns its history into a log of ended turns, which can be continued', async () => {
     const { store, desk, clock } = await testDesk({ session: outside })
     clock.advance(60_000)
     const { session, created } = await desk
@@ -107,7 +107,7 @@ describe('adopting a session', () => {
     ])
   })
 
-  it('drops what is told twice, a result of nothing, and gives each item a time', async () => {
+  it('drops repeated items and results without a call, and gives each item a time', async () => {
     const { store, desk } = await testDesk()
     const late = { ...said('later', 0), at: start + 10 ** 12 }
     await desk
@@ -147,7 +147,7 @@ describe('adopting a session', () => {
     expect(await store.countSessions()).toBe(1)
   })
 
-  it('refuses ids that no session has, sessions that are not there, and more than there may be', async () => {
+  it('refuses invalid ids, unknown sources, and sessions beyond the limit', async () => {
     const { desk } = await testDesk({ limits: { sessions: 1 } })
     await expect(desk.as(ada).adopt({ ...history(), agentSessionId: 'a/b' })).rejects.toThrow(
       'characters that are not allowed',
@@ -166,7 +166,7 @@ it.each<[string, unknown]>([
   ['half a character', '\ud83d'],
   ['no JSON', new Date(0)],
   ['a big integer', 1n],
-])('what the log cannot hold is refused: %s', async (_, output) => {
+])('a value that the log cannot store is refused: %s', async (_, output) => {
   const { desk } = await testDesk()
   const items = [call('c', 0, 'ls'), { ...result('c', 1), output }] as AdoptedItem[]
   await expect(desk.as(ada).adopt(history(...items))).rejects.toMatchObject({
@@ -191,7 +191,7 @@ describe('a long history', () => {
     }
   }
 
-  /** The log but for what differs from run to run. */
+  /** The log without the values that differ from run to run. */
   const shape = (events: SessionEvent[]) => events.map(({ id: _, ...event }) => event)
 
   it('is written part by part, and live equals replay', async () => {
@@ -209,7 +209,7 @@ describe('a long history', () => {
     expect(await store.kv.list(`session/${ID}/`)).toEqual([])
   })
 
-  it('that two people bring at the same time is there once, on every desk', async () => {
+  it('that two people adopt at the same time is written once, on every desk', async () => {
     const { store: alone, desk } = await testDesk()
     await desk.as(ada).adopt(history(...items))
     const store: Store = { ...memoryStore(), shared: true }
@@ -220,7 +220,7 @@ describe('a long history', () => {
     for (const one of desks) one.close()
   })
 
-  it.each([0, 1, 2, 3])('that was cut off after %i parts is gone on with where it was', async (parts) => {
+  it.each([0, 1, 2, 3])('that was interrupted after %i parts continues with the next part', async (parts) => {
     const { store: whole, desk } = await testDesk()
     await desk.as(ada).adopt(history(...items))
     const store = memoryStore()
@@ -237,7 +237,7 @@ describe('a long history', () => {
     expect(await next.as(ada).message({ sessionId: ID, text: 'go on' })).toMatchObject({ routed: 'agent' })
   })
 
-  it('that was deleted in the middle begins anew', async () => {
+  it('that was deleted in the middle starts from the beginning', async () => {
     const store = memoryStore()
     const cut = createDesk({ store: dying(store, 2), clock: fakeClock(), onError: () => undefined })
     await expect(cut.as(ada).adopt(history(...items))).rejects.toThrow('the process is gone')
@@ -247,7 +247,7 @@ describe('a long history', () => {
     expect((await logOf(store)).filter(({ type }) => type === 'tool_call')).toHaveLength(300)
   })
 
-  it('with an output that is too large keeps the first part of it, and says so', async () => {
+  it('with an output that is too large keeps its first part and records the size', async () => {
     const { store, desk } = await testDesk()
     const output = 'x'.repeat(300_000)
     await desk.as(ada).adopt(
@@ -264,8 +264,8 @@ describe('a long history', () => {
   })
 })
 
-describe('what was asked', () => {
-  it('stands at its call by id, then by name and command, then by the nearest time', async () => {
+describe('an interaction of a script', () => {
+  it('is placed at its call by id, then by name and command, then by the nearest time', async () => {
     const test = await testDesk({ session: outside })
     await ask(test, { toolName: 'x_one', toolCallId: 'late', at: 1000 })
     await ask(test, { toolName: 'askback_ask', at: 2000 })
@@ -283,7 +283,7 @@ describe('what was asked', () => {
     expect(typesOf(events).join(' ')).toContain('tool_call interaction_pending interaction_request')
   })
 
-  it('in the folder or below it is taken if a call says that it is its own', async () => {
+  it('in the folder or below it is copied if a call names it', async () => {
     const test = await testDesk({ session: { ...outside, cwd: '/work/deep' } })
     await test.desk.createSession({ id: 'other', agent: null, cwd: '/workshop' })
     await ask(test, { toolName: 'askback_ask', at: 2000 })
@@ -298,7 +298,7 @@ describe('what was asked', () => {
     expect(anchors(await logOf(test.store))).toEqual({ askback_ask: 'named' })
   })
 
-  it('is found however long ago it was', async () => {
+  it('is found even if it is old', async () => {
     const test = await testDesk({ session: outside })
     await ask(test, { toolName: 'askback_ask', toolCallId: 'a', at: 1000 })
     const events = Array.from({ length: 1200 }, (_, index) => ({
@@ -313,7 +313,7 @@ describe('what was asked', () => {
     expect(anchors(await logOf(test.store))).toEqual({ askback_ask: 'a' })
   })
 
-  it('[L1] [L2] keeps who said what and when, and counts once', async () => {
+  it('[L1] [L2] keeps its person, answer and time, and is counted once', async () => {
     const test = await testDesk({ session: outside })
     const original = await ask(test, { toolName: 'askback_ask', toolCallId: 'a', at: 1000 })
     const audit = await test.desk.audit()
@@ -348,8 +348,8 @@ describe('what was asked', () => {
   })
 })
 
-describe('what is still pending', () => {
-  /** One that waits, in an adopted session. */
+describe('a pending interaction', () => {
+  /** A pending interaction of a session that was adopted. */
   async function pending() {
     const test = await testDesk({ session: outside })
     const original = await ask(test, { toolName: 'askback_ask', toolCallId: 'a', at: 1000, waits: true })
@@ -358,7 +358,7 @@ describe('what is still pending', () => {
     return { test, original, shown }
   }
 
-  it('waits where its asker does, once, and is shown at its call when it was answered', async () => {
+  it('stays pending in its source session, and is copied to its call when it is answered', async () => {
     const { test, original, shown } = await pending()
     expect((await test.desk.pending()).interactions).toMatchObject([
       { interactionId: original, sessionId: 's' },
@@ -375,7 +375,7 @@ describe('what is still pending', () => {
     expect(test.errors).toEqual([])
   })
 
-  it('is shown even if it was answered while no gateway ran on it', async () => {
+  it('is copied even if it was answered while no gateway ran', async () => {
     const { test, original, shown } = await pending()
     const before = test.desk
     test.restart()
@@ -385,7 +385,7 @@ describe('what is still pending', () => {
     await expect.poll(shown).toEqual({ askback_ask: 'a' })
   })
 
-  it('is shown once if the process died between showing it and noting that', async () => {
+  it('is copied once if the process died between the copy and the record of it', async () => {
     const { test, original, shown } = await pending()
     const [noted] = await test.store.kv.list('adopted/')
     await test.desk.as(ada).respond({ interactionId: original, answer })
@@ -399,7 +399,7 @@ describe('what is still pending', () => {
     expect(requests).toHaveLength(1)
   })
 
-  it('[L6] is shown as it ended, if it was asked again', async () => {
+  it('[L6] is copied with its last settlement if it was reprompted', async () => {
     const test = await testDesk({ session: outside })
     test.clock.advance(1000)
     const schema = { fields: [{ name: 'n', type: 'number', required: true, max: 3 }] }
@@ -415,7 +415,7 @@ describe('what is still pending', () => {
       .toMatchObject([{ copyOf: again!.interactionId, answer: { values: { n: 2 } } }])
   })
 
-  it.each(['adopted', 'asking'])('is forgotten if the %s session is deleted', async (which) => {
+  it.each(['adopted', 'asking'])('is not copied if the %s session is deleted', async (which) => {
     const { test, original } = await pending()
     await test.desk.deleteSession(which === 'adopted' ? ID : 's')
     if (which === 'adopted') await test.desk.as(ada).respond({ interactionId: original, answer })
@@ -424,7 +424,7 @@ describe('what is still pending', () => {
   })
 })
 
-it('a denial is shown as one, with its reason', async () => {
+it('a denial is copied with its reason', async () => {
   const test = await testDesk({ session: outside })
   test.clock.advance(1000)
   const { interactionId } = await test.open(

@@ -7,7 +7,7 @@ import { AllSessions } from './all-sessions.js'
 import { createDesk } from './desk.js'
 import { tick } from './test-desk.test.helper.js'
 
-/** A shared store whose changes and end are what a test says. */
+/** A shared store whose changes and last cursor are set by the test. */
 function allSessions() {
   const rows: Change[] = []
   const heads: (() => void)[] = []
@@ -51,7 +51,7 @@ function allSessions() {
 }
 
 describe('the events of all sessions on a shared store', () => {
-  it('reach both of two who begin to follow at the same time', async () => {
+  it('reach both of two followers that start at the same time', async () => {
     const { all, append, follower, heads } = allSessions()
     append('before')
     const [one, other] = [follower(), follower()]
@@ -66,7 +66,7 @@ describe('the events of all sessions on a shared store', () => {
     expect(other.seen).toEqual(['between'])
   })
 
-  it('are read to the end, though a page is short', async () => {
+  it('are read to the end, although a page is short', async () => {
     const { all, append, follower, heads, page } = allSessions()
     const one = follower()
     heads[0]!()
@@ -78,7 +78,7 @@ describe('the events of all sessions on a shared store', () => {
     expect(one.seen).toEqual(['a', 'b', 'c'])
   })
 
-  it('are read again from the same place when the store failed', async () => {
+  it('are read again from the same cursor after the store failed', async () => {
     const { all, append, clock, errors, fail, follower, heads } = allSessions()
     const one = follower()
     heads[0]!()
@@ -94,7 +94,7 @@ describe('the events of all sessions on a shared store', () => {
     expect(errors).toHaveLength(1)
   })
 
-  it('say that a session is gone, in their order', async () => {
+  it('include the erasure of a session, in order', async () => {
     const { all, append, erase, heads } = allSessions()
     const seen: string[] = []
     const following = all.follow(
@@ -111,7 +111,7 @@ describe('the events of all sessions on a shared store', () => {
     expect(seen).toEqual(['a', 's is gone', 'b'])
   })
 
-  it('begin anew for those who come after everyone had left', async () => {
+  it('start again at the end for followers that start after all others have stopped', async () => {
     const { all, append, follower, heads } = allSessions()
     const one = follower()
     heads[0]!()
@@ -128,21 +128,21 @@ describe('the events of all sessions on a shared store', () => {
     expect(two.seen).toEqual(['seen'])
   })
 
-  it('say that a session is gone where only this process writes, too', async () => {
+  it('include the erasure of a session also if only this process writes', async () => {
     const desk = createDesk({ store: memoryStore(), clock: fakeClock() })
     await desk.createSession({ id: 's' })
-    const told: string[] = []
+    const received: string[] = []
     const stop = await desk.followAll(
-      (events) => told.push(...events.map(({ type }) => type)),
-      (sessionId) => told.push(`${sessionId} is gone`),
+      (events) => received.push(...events.map(({ type }) => type)),
+      (sessionId) => received.push(`${sessionId} is gone`),
     )
     await desk.deleteSession('s')
-    expect(told).toEqual(['session_status', 's is gone'])
+    expect(received).toEqual(['session_status', 's is gone'])
     stop()
     desk.close()
   })
 
-  it('are told though nobody rang before the desk had its first look for news', async () => {
+  it('are delivered although no doorbell came before the first poll of the desk', async () => {
     const base = memoryStore()
     const heads: (() => void)[] = []
     const store: Store = {
@@ -155,17 +155,17 @@ describe('the events of all sessions on a shared store', () => {
         }),
     }
     const desk = createDesk({ store, clock: fakeClock() })
-    const told: string[] = []
-    const following = desk.followAll((events) => told.push(...events.map(({ type }) => type)))
+    const received: string[] = []
+    const following = desk.followAll((events) => received.push(...events.map(({ type }) => type)))
     await tick()
-    // The follower finds the end of the log before the append, the desk itself after it.
+    // The follower reads the end of the changes before the append, the desk itself after it.
     heads[1]!()
     const stop = await following
     const other = createDesk({ store: base })
     await other.createSession({ id: 's' })
     heads[0]!()
     await desk.ready
-    await expect.poll(() => told).toEqual(['session_started'])
+    await expect.poll(() => received).toEqual(['session_started'])
     stop()
     desk.close()
     other.close()

@@ -5,7 +5,7 @@ import { ada, database, listFiles, no, sqlite, testDesk, waiting, yes } from './
 const remove = { input: { command: 'rm x' } }
 
 describe('[L12] the digest', () => {
-  it('of an approval is that of its tool and input alone', async () => {
+  it('of an approval covers only its tool and input', async () => {
     const { open } = await testDesk()
     const digest = digestOf('Bash', { command: 'ls' })
     expect(await open('approval', listFiles, { toolName: 'Bash' })).toMatchObject({ digest })
@@ -24,13 +24,13 @@ describe('[L12] the digest', () => {
     expect(asked.digest).toBe('1023ddda42953365225f9b20bf73a79d68951f9ec5d690993753ffd721579d48')
   })
 
-  it('of anything else is that of the whole request', async () => {
+  it('of any other kind covers the whole request', async () => {
     const { open } = await testDesk()
     const asked = await open('question', database, { toolName: 'AskUserQuestion' })
     expect(asked.digest).toBe(digestOf('AskUserQuestion', database))
   })
 
-  it('in an answer must be the one that was asked, or nothing changes', async () => {
+  it('in an answer must be that of the request, or nothing changes', async () => {
     const { desk, open, seq } = await testDesk()
     const { interactionId, digest } = await open('approval', listFiles)
     const before = await seq()
@@ -45,14 +45,14 @@ describe('[L12] the digest', () => {
     const { desk, open, events } = await testDesk()
     const { interactionId, digest } = await open('approval', listFiles)
     await desk.as(ada).respond({ interactionId, answer: yes })
-    const told = (await events()).flatMap((event) => ('digest' in event ? [event.digest] : []))
-    expect(told).toEqual([digest, digest])
+    const digests = (await events()).flatMap((event) => ('digest' in event ? [event.digest] : []))
+    expect(digests).toEqual([digest, digest])
     expect((await desk.audit()).items).toMatchObject([
       { interactionId, digest, settlement: 'approved', ...ada },
     ])
   })
 
-  it('what was shown cannot be changed afterwards by whoever asked', async () => {
+  it('the caller cannot change a request after it was shown', async () => {
     const { desk, open } = await testDesk()
     const request = { input: { command: 'ls' } }
     const { interactionId } = await open('approval', request)
@@ -64,7 +64,7 @@ describe('[L12] the digest', () => {
 
 describe('[L12] an edited input', () => {
   it.each([{ command: 'ls -l' }, null, 'ls', [], 0, ''])(
-    '%j is what runs, with a digest of its own',
+    '%j is the input that runs, with its own digest',
     async (updatedInput) => {
       const { desk, open } = await testDesk()
       const { interactionId, digest } = await open('approval', listFiles, { toolName: 'Bash' })
@@ -90,7 +90,7 @@ describe('[L12] an edited input', () => {
     expect(await desk.rules()).toEqual([])
   })
 
-  it('bytes that no longer fit the digest are not handed over', async () => {
+  it('an input that no longer matches its digest is not returned', async () => {
     const { desk, store, open, restart } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     await desk.as(ada).respond({ interactionId, answer: yes })
@@ -102,8 +102,8 @@ describe('[L12] an edited input', () => {
   })
 })
 
-describe('what an agent is told of a refusal', () => {
-  it('lesson 42: a denial carries its reason', async () => {
+describe('the refusal that an agent gets', () => {
+  it('has the reason of the person', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     const { settlement } = await waiting(desk, interactionId)
@@ -112,8 +112,8 @@ describe('what an agent is told of a refusal', () => {
   })
 })
 
-describe('the answer by tool call', () => {
-  it('settles the one question or approval of that call', async () => {
+describe('an answer by tool call', () => {
+  it('settles the only question or approval of that call', async () => {
     const { desk, open } = await testDesk()
     await open('approval', listFiles, { toolCallId: 'a' })
     await open('question', database, { toolCallId: 'a' })
@@ -132,7 +132,7 @@ describe('the answer by tool call', () => {
     })
   })
 
-  it('takes scope, edited input and digest with an approval', async () => {
+  it('can have a scope, an edited input and a digest', async () => {
     const { desk, open } = await testDesk()
     const approve = { sessionId: 's', kind: 'approval', decision: 'approve' } as const
     await open('approval', listFiles, { toolCallId: 'a' })
@@ -148,7 +148,7 @@ describe('the answer by tool call', () => {
     expect(await desk.rules()).toHaveLength(1)
   })
 
-  it('is not found, settled or ambiguous before it is looked at', async () => {
+  it('is checked only after the interaction was found, pending and unique', async () => {
     const { desk, clock, open } = await testDesk()
     const nonsense = { sessionId: 's', kind: 'question', answers: { 99: 'x' } } as const
     const answer = (toolCallId: string) => desk.as(ada).answerToolCall({ ...nonsense, toolCallId })
@@ -173,7 +173,7 @@ describe('the answer by tool call', () => {
     await expect(answer('now')).rejects.toMatchObject({ code: 'invalid_answer' })
   })
 
-  describe('of a call that has held different requests', () => {
+  describe('an answer to a call that had different requests', () => {
     const approve = {
       sessionId: 's',
       toolCallId: 't',
@@ -227,7 +227,7 @@ describe('the answer by tool call', () => {
       })
     })
 
-    it('remembers a request that has left the window, and one that was settled', async () => {
+    it('takes requests into account that have left the window or were settled', async () => {
       const { desk, open, restart } = await testDesk()
       const old = await open('approval', listFiles, { toolCallId: 't' })
       await desk.as(ada).respond({ interactionId: old.interactionId, answer: yes })
@@ -248,7 +248,7 @@ describe('the answer by tool call', () => {
       await expect(restart().as(ada).answerToolCall(approve)).rejects.toMatchObject({ code: 'ambiguous' })
     })
 
-    it('holds for who answers one interaction of the call and knows no more than the call', async () => {
+    it('is refused for a caller that names an interaction but knows only the call', async () => {
       const { desk, second } = await swapped()
       const { interactionId, digest } = second
       const known = { sessionId: 's', interactionId, answer: yes, toolCallId: 't' }
@@ -261,7 +261,7 @@ describe('the answer by tool call', () => {
       })
     })
 
-    it('needs nothing if the same was asked each time, or another kind', async () => {
+    it('needs no digest if all requests were the same, or of another kind', async () => {
       const { desk, open } = await testDesk()
       const first = await open('approval', listFiles, { toolCallId: 't' })
       await desk.cancel({ interactionId: first.interactionId })
@@ -270,7 +270,7 @@ describe('the answer by tool call', () => {
       expect(await desk.as(ada).answerToolCall(approve)).toMatchObject({ interactionId: again.interactionId })
     })
 
-    it('needs nothing for one interaction either, if all others of the call are of another kind', async () => {
+    it('needs no digest for a named interaction if all others of the call are of another kind', async () => {
       const { desk, open } = await testDesk()
       await open('question', database, { toolCallId: 't' })
       const { interactionId } = await open('approval', listFiles, { toolCallId: 't' })
@@ -279,7 +279,7 @@ describe('the answer by tool call', () => {
     })
   })
 
-  it('goes to the pending one when others of the call are settled', async () => {
+  it('settles the pending interaction when others of the call are settled', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database, { toolCallId: 't' })
     await desk.as(ada).respond({ interactionId, answer: sqlite })

@@ -17,7 +17,7 @@ const remove = { input: { command: 'rm x' } }
 const attached = (test: TestDesk, request: unknown) => test.opened('approval', request, own)
 
 describe('[L11] an adapter that asks again about its own tool call', () => {
-  it('attaches to what is pending if it asks the same', async () => {
+  it('attaches to the pending interaction if it asks the same', async () => {
     const test = await testDesk()
     const first = await attached(test, listFiles)
     const before = await test.seq()
@@ -30,7 +30,7 @@ describe('[L11] an adapter that asks again about its own tool call', () => {
     expect(await test.seq()).toBe(before)
   })
 
-  it.each([yes, no])('attaches to what is settled if it asks the same: %j', async (answer) => {
+  it.each([yes, no])('attaches to the settled interaction if it asks the same: %j', async (answer) => {
     const test = await testDesk()
     const { interactionId } = (await attached(test, listFiles)).interaction
     await test.desk.as(ada).respond({ interactionId, answer })
@@ -40,7 +40,7 @@ describe('[L11] an adapter that asks again about its own tool call', () => {
     })
   })
 
-  it('supersedes what is pending if it asks something else, in one append', async () => {
+  it('supersedes the pending interaction if it asks something else, in one append', async () => {
     const test = await testDesk()
     const old = (await attached(test, listFiles)).interaction
     const { settlement } = await waiting(test.desk, old.interactionId)
@@ -76,7 +76,7 @@ describe('[L11] an adapter that asks again about its own tool call', () => {
     })
   })
 
-  it('a waiter on the old one does not go on, after a restart either', async () => {
+  it('a waiter of the old interaction does not follow to the new one, also after a restart', async () => {
     const test = await testDesk()
     const { interactionId } = (await attached(test, listFiles)).interaction
     const next = (await attached(test, remove)).interaction
@@ -87,7 +87,7 @@ describe('[L11] an adapter that asks again about its own tool call', () => {
     })
   })
 
-  it('never attaches to what was superseded', async () => {
+  it('never attaches to a superseded interaction', async () => {
     const test = await testDesk()
     const first = (await attached(test, listFiles)).interaction
     const second = (await attached(test, remove)).interaction
@@ -101,7 +101,7 @@ describe('[L11] an adapter that asks again about its own tool call', () => {
     expect((await test.desk.pending()).interactions).toHaveLength(1)
   })
 
-  it('opens a new one beside what is settled if it asks something else', async () => {
+  it('opens a new interaction beside a settled one if it asks something else', async () => {
     const test = await testDesk()
     const { interactionId } = (await attached(test, listFiles)).interaction
     await test.desk.as(ada).respond({ interactionId, answer: yes })
@@ -110,7 +110,7 @@ describe('[L11] an adapter that asks again about its own tool call', () => {
     expect(await test.desk.interaction('s', interactionId)).toMatchObject({ settlement: 'approved' })
   })
 
-  it('finds the same request again behind a later one that was settled', async () => {
+  it('finds its request again although a later one was settled', async () => {
     const test = await testDesk()
     const first = (await attached(test, listFiles)).interaction
     await test.desk.as(ada).respond({ interactionId: first.interactionId, answer: yes })
@@ -122,14 +122,14 @@ describe('[L11] an adapter that asks again about its own tool call', () => {
     })
   })
 
-  it('attaches to its own kind only', async () => {
+  it('attaches only to its own kind', async () => {
     const test = await testDesk()
     await test.open('question', database, own)
     expect(await attached(test, listFiles)).toMatchObject({ created: true })
     expect((await test.desk.pending()).interactions).toHaveLength(2)
   })
 
-  it('what fell due in the meantime is settled, and not opened by who attaches to it', async () => {
+  it('an interaction past its deadline is settled, and attaching to it opens nothing', async () => {
     const test = await testDesk()
     const onTimeout = { answer: yes }
     const ask = { ...listFiles, toolName: 'Bash', toolCallId: 't', attach: true, timeoutMs: 1000, onTimeout }
@@ -141,7 +141,7 @@ describe('[L11] an adapter that asks again about its own tool call', () => {
     expect(inDoubt.filter((doubt) => !doubt)).toHaveLength(1)
   })
 
-  it('at most one of many that ask at once may act', async () => {
+  it('of many concurrent callers at most one may act', async () => {
     const test = await testDesk()
     const session = test.desk.session('s')
     const asked = Array.from({ length: 5 }, () =>
@@ -157,7 +157,7 @@ describe('[L11] an adapter that asks again about its own tool call', () => {
 })
 
 describe('[L11] without attach', () => {
-  it('every request is a new interaction, and one tool call may hold many', async () => {
+  it('every request is a new interaction, and a tool call may have many', async () => {
     const { desk, open } = await testDesk()
     const ids = []
     for (let count = 0; count < 3; count++) {

@@ -47,7 +47,7 @@ describe('a request', () => {
   })
 
   it.each(['nope', '', '__proto__', 'constructor', 'toString', 'Question'])(
-    'of the kind %j is unknown',
+    'of the unknown kind %j is refused',
     async (kind) => {
       const { open } = await testDesk()
       await expect(open(kind, database)).rejects.toMatchObject({ code: 'unknown_kind' })
@@ -97,7 +97,7 @@ describe('a request', () => {
     await expect(open(kind, request)).rejects.toMatchObject(refused)
   })
 
-  it('takes what the contract takes', async () => {
+  it('may use every field of the protocol', async () => {
     const { open } = await testDesk()
     const free = {
       questions: [
@@ -141,7 +141,7 @@ describe('an answer', () => {
     expect(await seq()).toBe(before)
   })
 
-  it('lesson 4: says which question or field, and why', async () => {
+  it('that does not fit gets an error that names the question or field, and the reason', async () => {
     const { desk, open } = await testDesk()
     const asked = await open('question', database)
     const mysql = { answers: [{ selected: ['MySQL'] }] }
@@ -182,7 +182,7 @@ describe('an answer', () => {
   })
 })
 
-describe('everything else that is written', () => {
+describe('every other command', () => {
   it.each<[string, (desk: Awaited<ReturnType<typeof testDesk>>['desk']) => Promise<unknown>]>([
     ['a message', (desk) => desk.as(ada).message({ sessionId: 's', text: lone })],
     ['a message of nobody', (desk) => desk.as({} as PersonCaller).message({ sessionId: 's', text: 'x' })],
@@ -248,14 +248,14 @@ describe('everything else that is written', () => {
       'an answer with a prototype key',
       (desk) => desk.answerToolCall({ ...byCall, kind: 'question', answers }),
     ],
-  ])('%s that makes no sense is refused', async (_, write) => {
+  ])('an invalid argument is refused: %s', async (_, write) => {
     const { desk, seq } = await testDesk()
     await expect(write(desk)).rejects.toMatchObject(refused)
     expect(await seq()).toBe(1)
   })
 })
 
-it('a wait with a signal that is none is refused, and is in nobody’s way', async () => {
+it('a wait with an invalid signal is refused, and does not affect other waits', async () => {
   const { desk, open } = await testDesk()
   const { interactionId } = await open('question', database)
   for (const signal of ['soon', null, {}, { addEventListener: () => undefined }] as never[])

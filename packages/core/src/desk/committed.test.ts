@@ -6,8 +6,8 @@ import { createDesk } from './desk.js'
 import { ada, listFiles, testDesk, tick, waiting, yes } from './test-desk.test.helper.js'
 import { AskbackError } from '@askback/protocol'
 
-describe('what is told', () => {
-  it('a snapshot holds nothing beyond its seq, also while more is written', async () => {
+describe('published state', () => {
+  it('a snapshot contains nothing beyond its seq, also while more is written', async () => {
     const base = memoryStore()
     let held: (() => void)[] | null = null
     const store: Store = {
@@ -38,7 +38,7 @@ describe('what is told', () => {
     expect(JSON.stringify(state.turns)).not.toContain('two')
   })
 
-  it('[L10] an approval whose append failed, and was written all the same, is handed over without doubt', async () => {
+  it('[L10] an approval whose append was written although it failed is returned, and is not in doubt', async () => {
     const base = memoryStore()
     let loses = false
     const store: Store = {
@@ -60,7 +60,7 @@ describe('what is told', () => {
     expect((await events()).filter(({ type }) => type === 'interaction_delivered')).toHaveLength(1)
   })
 
-  it('an append that is acknowledged proves the one before it, though its reply was lost', async () => {
+  it('an acknowledged append proves that the one before it was written, although its reply was lost', async () => {
     const base = memoryStore()
     let loses = false
     const store: Store = {
@@ -72,14 +72,14 @@ describe('what is told', () => {
         if (isLost) throw new AskbackError('unavailable', 'The reply was lost.')
         return result
       },
-      // The read that would tell never comes back.
+      // The read that would show it never returns.
       read: (query) => (query.after === undefined ? base.read(query) : new Promise(() => undefined)),
     }
     const { desk, open } = await testDesk({ store })
     const { interactionId } = await open('approval', listFiles)
     const { settlement } = await waiting(desk, interactionId)
-    const told: number[] = []
-    desk.on(({ events }) => told.push(...events.map(({ seq }) => seq)))
+    const received: number[] = []
+    desk.on(({ events }) => received.push(...events.map(({ seq }) => seq)))
     loses = true
     const report = (text: string) =>
       desk.report({ sessionId: 's', events: [{ type: 'text', blockId: text, text }] })
@@ -88,10 +88,10 @@ describe('what is told', () => {
     await expect(lost).rejects.toMatchObject({ code: 'unavailable' })
     await acknowledged
     expect(await settlement).toMatchObject({ settlement: 'approved', inDoubt: false })
-    expect(told).toEqual([5, 6, 7, 8, 9])
+    expect(received).toEqual([5, 6, 7, 8, 9])
   })
 
-  it('a waiter whose claim was not written goes on waiting', async () => {
+  it('a waiter whose claim was not written continues to wait', async () => {
     const base = memoryStore()
     let refuses = false
     const store: Store = {
@@ -112,7 +112,7 @@ describe('what is told', () => {
     expect(await settlement).toMatchObject({ settlement: 'approved', inDoubt: false })
   })
 
-  it('a follower gets every event once and in order, also those of others while the session is not in memory', async () => {
+  it('a follower gets every event once and in order, also those of other processes while the session is not in memory', async () => {
     const store: Store = { ...memoryStore(), shared: true }
     const [here, there] = [0, 1].map((prefix) =>
       createDesk({ store, clock: fakeClock(), newId: ids(`${prefix}-`), limits: { inMemory: 1 } }),
@@ -127,7 +127,7 @@ describe('what is told', () => {
     expect(head.seq).toBe(1)
     for (let count = 0; count < 5; count++) {
       await there!.as(ada).message({ sessionId: 's', text: 'x', route: 'agent' })
-      // Pushes the session out of memory here.
+      // Evicts the session from the memory of this desk.
       await here!.createSession({ id: `other-${count}` })
     }
     await tick()
@@ -139,7 +139,7 @@ describe('what is told', () => {
     for (const desk of [here!, there!]) desk.close()
   })
 
-  it('a store that loses what it had confirmed is reported, and is not taken for a deletion', async () => {
+  it('a store that loses confirmed events is reported, and the loss does not count as a deletion', async () => {
     const base = memoryStore()
     let isShort = false
     const store: Store = {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { defineInteraction, type InteractionKind, type StandardSchema } from '../index.js'
 import { ada, testDesk, tick, waiting } from './test-desk.test.helper.js'
 
-// Any Standard Schema will do. These are made with zod …
+// Any Standard Schema can be used. These are made with zod …
 const texts = questionReply.shape.selected
 const colorRequest = messageBody.pick({ text: true }).extend({ palette: texts.default(['red', 'green']) })
 const colorAnswer = messageBody.pick({ text: true })
@@ -19,7 +19,7 @@ const color = defineInteraction({
   },
 })
 
-// … and this one by hand.
+// … and this one is written by hand.
 function schema<Output>(check: (value: unknown) => Output | string): StandardSchema<Output> {
   const validate = (value: unknown) => {
     const checked = check(value)
@@ -41,8 +41,8 @@ const rating = defineInteraction({
 
 const blue = { text: 'Which?', palette: ['blue', 'grey'] }
 
-describe('a kind of one’s own', () => {
-  it('is a definition, and asks, waits and answers like those that are built in', async () => {
+describe('a custom kind', () => {
+  it('is only a definition, and is asked, waited for and answered like a built-in kind', async () => {
     const { desk } = await testDesk({ kinds: [color, rating] })
     const asked = [desk.session('s').request(color, blue), desk.session('s').request(rating, { about: 'us' })]
     await tick()
@@ -61,7 +61,7 @@ describe('a kind of one’s own', () => {
     ])
   })
 
-  it('needs no event of its own: its log is one that everybody can read', async () => {
+  it('uses the same events as every kind, so any client can read its log', async () => {
     const { desk, open, events } = await testDesk({ kinds: [color] })
     const { interactionId } = await open('color', blue)
     const { settlement } = await waiting(desk, interactionId)
@@ -70,7 +70,7 @@ describe('a kind of one’s own', () => {
     for (const event of await events()) expect(sessionEvent.safeParse(event).success).toBe(true)
   })
 
-  it('has its schemas asked, and the error says where', async () => {
+  it('is validated by its schemas, and the error says where the value is wrong', async () => {
     const { desk, open } = await testDesk({ kinds: [color, rating] })
     await expect(open('color', { text: 5 })).rejects.toMatchObject({ code: 'invalid_request' })
     const { interactionId } = await open('rating', { about: 'us' })
@@ -83,7 +83,7 @@ describe('a kind of one’s own', () => {
     expect(await respond({ stars: 1 })).toMatchObject({ interaction: { settlement: 'answered' } })
   })
 
-  it('the log holds what was sent, and its own rules see what its schema makes of that', async () => {
+  it('has its values in the log as they were sent, and its rules get the output of its schema', async () => {
     const { desk, open } = await testDesk({ kinds: [color] })
     const { interactionId, request } = await open('color', { text: 'Which?', extra: true })
     expect(request).toEqual({ text: 'Which?', extra: true })
@@ -95,7 +95,7 @@ describe('a kind of one’s own', () => {
     expect(await respond('green')).toMatchObject({ interaction: { answer: { text: 'green' } } })
   })
 
-  it('[L12] may have schemas that fill in what is left out, which the log does not feel', async () => {
+  it('[L12] may have schemas with defaults, which do not change the log', async () => {
     const fills = (what: object): StandardSchema<object> => ({
       '~standard': {
         version: 1,
@@ -124,7 +124,7 @@ describe('a kind of one’s own', () => {
     })
   })
 
-  it('has deadlines, declared answers, keys and restarts as every kind', async () => {
+  it('has deadlines, declared answers, idempotency keys and restarts like every kind', async () => {
     const { clock, open, opened, restart } = await testDesk({ kinds: [color] })
     const declared = { timeoutMs: 1000, onTimeout: { answer: { text: 'blue' } } }
     const wrong = open('color', blue, { onTimeout: { answer: { text: 'pink' } } })
@@ -144,7 +144,7 @@ describe('a kind of one’s own', () => {
     })
   })
 
-  it('may approve, deny, and ask again', async () => {
+  it('may approve, deny and reprompt', async () => {
     const merge: InteractionKind<unknown, { text: string }> = {
       ...color,
       kind: 'merge',
@@ -172,7 +172,7 @@ describe('a kind of one’s own', () => {
     expect(await desk.wait(other)).toMatchObject({ settlement: 'denied', message: 'No.' })
   })
 
-  it('is never answered by a mode, and takes no text', async () => {
+  it('is never answered by a mode or by a text', async () => {
     const { desk, open } = await testDesk({
       kinds: [color],
       session: { permissionMode: 'bypassPermissions' },
@@ -182,7 +182,7 @@ describe('a kind of one’s own', () => {
     expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
   })
 
-  it('whose definition is gone stays pending: it can be cancelled and times out, but not be answered', async () => {
+  it('whose definition was removed stays pending: it can be cancelled and times out, but cannot be answered', async () => {
     const { clock, open, restart, errors } = await testDesk({ kinds: [color] })
     const declared = { timeoutMs: 1000, onTimeout: { answer: { text: 'blue' } } }
     const one = await open('color', blue)
@@ -216,7 +216,7 @@ it.each<[string, unknown]>([
   )
 })
 
-describe('a kind that breaks its word', () => {
+describe('a kind with a broken definition', () => {
   const anything = schema((value) => value)
   const own = { kind: 'own', presentation: 'tool', request: anything, answer: anything } as const
 
@@ -231,7 +231,7 @@ describe('a kind that breaks its word', () => {
     ['with an answer that holds a lone surrogate', { settlement: 'answered', answer: '\ud800' }],
     ['with errors that are none', { errors: 'bad' }],
     ['with no errors', { errors: null }],
-  ])('settles %s, which is refused while the interaction stays pending', async (_, outcome) => {
+  ])('that settles %s: the answer is refused, and the interaction stays pending', async (_, outcome) => {
     const { desk, open, seq } = await testDesk({ kinds: [{ ...own, settle: () => outcome as never }] })
     const { interactionId } = await open('own', {})
     const before = await seq()
@@ -240,7 +240,7 @@ describe('a kind that breaks its word', () => {
     expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
   })
 
-  it('checks or settles later and fails, which nobody hears of but who asked or answered', async () => {
+  it('that checks or settles asynchronously and fails: only the caller gets the error', async () => {
     const later = () => Promise.reject(new Error('too late')) as never
     const checks = await testDesk({ kinds: [{ ...own, checkRequest: later }] })
     await expect(checks.open('own', {})).rejects.toMatchObject({ code: 'internal' })
@@ -249,11 +249,11 @@ describe('a kind that breaks its word', () => {
     await expect(desk.as(ada).respond({ interactionId, answer: 1 })).rejects.toMatchObject({
       code: 'internal',
     })
-    // What nobody hears of would fail the run.
+    // An unhandled rejection would fail the test run.
     await tick()
   })
 
-  it('cancels what it is asked about: that was first, and the answer comes too late', async () => {
+  it('that cancels its own interaction while it settles: the cancel wins, and the answer is too late', async () => {
     let cancel = () => {}
     const settle = () => {
       cancel()

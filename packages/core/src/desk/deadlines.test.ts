@@ -6,7 +6,7 @@ import { ada, database, isOver, listFiles, sqlite, testDesk, tick, waiting } fro
 const MINUTE = 60_000
 
 describe('[L5] a deadline', () => {
-  it('is ten minutes of the desk’s time away unless said otherwise', async () => {
+  it('is ten minutes of the desk’s time away by default', async () => {
     const { clock, open } = await testDesk()
     expect(await open('question', database)).toMatchObject({
       expiresAt: clock.now() + 10 * MINUTE,
@@ -24,7 +24,7 @@ describe('[L5] a deadline', () => {
   })
 
   it.each([0, -1, 1.5, Number.NaN, Infinity, 1e15, '10'])(
-    'is not %j milliseconds away',
+    'cannot be %j milliseconds away',
     async (timeoutMs) => {
       const { open } = await testDesk()
       const opened = open('question', database, { timeoutMs: timeoutMs as number })
@@ -32,7 +32,7 @@ describe('[L5] a deadline', () => {
     },
   )
 
-  it('waits forever if there is none', async () => {
+  it('never comes if there is none', async () => {
     const { desk, clock, open } = await testDesk()
     const { interactionId } = await open('question', database, { timeoutMs: null })
     const { settlement } = await waiting(desk, interactionId)
@@ -44,7 +44,7 @@ describe('[L5] a deadline', () => {
 })
 
 describe('[L4] at the deadline', () => {
-  it('lesson 25: it settles timed_out, which is neither a cancel nor a denial, and has no answer and no actor', async () => {
+  it('an interaction settles timed_out, which is neither a cancel nor a denial, and has no answer and no actor', async () => {
     const { desk, clock, open, events } = await testDesk()
     const { interactionId } = await open('approval', listFiles, { timeoutMs: 1000 })
     const { settlement } = await waiting(desk, interactionId)
@@ -68,7 +68,7 @@ describe('[L4] at the deadline', () => {
     'message',
     'another digest',
   ])(
-    'only its own outcome can settle it, whether the timer has fired or not: %s comes too late',
+    'only the deadline can settle it, whether the timer has fired or not: %s comes too late',
     async (how) => {
       const { desk, clock, open, events } = await testDesk()
       await desk.report({
@@ -111,7 +111,7 @@ describe('[L4] at the deadline', () => {
     },
   )
 
-  it('whoever answers too late gets what happened', async () => {
+  it('a late answer gets the settlement as an error', async () => {
     const { desk, clock, open } = await testDesk()
     const { interactionId } = await open('question', database, { timeoutMs: 1000 })
     clock.jump(1000)
@@ -124,7 +124,7 @@ describe('[L4] at the deadline', () => {
     await expect(late()).rejects.toMatchObject(refused)
   })
 
-  it('a message goes to the agent when all that would have taken it has expired', async () => {
+  it('a message goes to the agent if every interaction that takes texts has expired', async () => {
     const { desk, clock, open, types, seq } = await testDesk()
     await open('question', database, { timeoutMs: 1000 })
     await open('approval', listFiles, { timeoutMs: 1000 })
@@ -141,7 +141,7 @@ describe('[L4] at the deadline', () => {
     ])
   })
 
-  it('each has its own, whatever the order they were opened in', async () => {
+  it('each interaction has its own, in any order of opening', async () => {
     const { desk, clock, open } = await testDesk()
     const ids: string[] = []
     for (const timeoutMs of [300, 100, 200]) {
@@ -160,7 +160,7 @@ describe('[L4] at the deadline', () => {
     ])
   })
 
-  it('are all met by a clock that rings at once for what is past', async () => {
+  it('all deadlines are met with a clock that rings at once for past times', async () => {
     const test = await testDesk()
     await test.open('question', database, { timeoutMs: 10 })
     test.clock.advance(20)
@@ -182,7 +182,7 @@ describe('[L4] at the deadline', () => {
     expect((await test.desk.pending()).interactions).toEqual([])
   })
 
-  it('lesson 26: an answer leaves no timer that settles it again', async () => {
+  it('an answer leaves no timer that would settle the interaction again', async () => {
     const { desk, clock, open, seq } = await testDesk()
     const { interactionId } = await open('question', database, { timeoutMs: 1000 })
     await desk.as(ada).respond({ interactionId, answer: sqlite })
@@ -193,7 +193,7 @@ describe('[L4] at the deadline', () => {
     expect(clock.armed).toBe(0)
   })
 
-  it('is tried again once a second, not at once, while the store cannot be written', async () => {
+  it('is retried once a second, not at once, while the store cannot be written', async () => {
     const inner = memoryStore()
     let isFull = false
     let attempts = 0
@@ -219,7 +219,7 @@ describe('[L4] at the deadline', () => {
     expect(await settlement).toMatchObject({ settlement: 'timed_out' })
   })
 
-  it('is met after a restart, for what fell due in between, too', async () => {
+  it('is met after a restart, also if it passed in between', async () => {
     const { clock, open, restart } = await testDesk()
     const past = await open('question', database, { timeoutMs: 1000 })
     const future = await open('question', database, { timeoutMs: 5000 })

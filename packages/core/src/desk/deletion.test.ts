@@ -5,7 +5,7 @@ import { ada, database, listFiles, no, sqlite, testDesk, tick, waiting } from '.
 const DAY = 24 * 3_600_000
 
 describe('deleting a session', () => {
-  it('tells whoever waits that it is cancelled, then forgets it', async () => {
+  it('cancels for the waiters, then erases the log', async () => {
     const { desk, store, open } = await testDesk()
     const { interactionId } = await open('question', database)
     const { settlement } = await waiting(desk, interactionId)
@@ -23,7 +23,7 @@ describe('deleting a session', () => {
     expect((await desk.sessions()).items).toEqual([])
   })
 
-  it('who asks in it meanwhile is told so, and may try again', async () => {
+  it('refuses requests that are opened meanwhile, which may be retried', async () => {
     const inner = memoryStore()
     let goOn = () => {}
     const held = new Promise<void>((resolve) => (goOn = resolve))
@@ -41,7 +41,7 @@ describe('deleting a session', () => {
     expect(await asked).toMatchObject({ settlement: 'cancelled' })
   })
 
-  it('someone who only looks on gets the cancel, too', async () => {
+  it('a waiter that does not claim gets the cancel, too', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
     const watched = desk.wait(interactionId, { sessionId: 's', claim: false })
@@ -50,7 +50,7 @@ describe('deleting a session', () => {
     expect(await watched).toMatchObject({ settlement: 'cancelled' })
   })
 
-  it('leaves nothing that could be read, answered or asked', async () => {
+  it('leaves nothing that could be read or answered, and takes no requests', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
     await desk.deleteSession('s')
@@ -67,7 +67,7 @@ describe('deleting a session', () => {
     for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  it('keeps in the audit who allowed what, without the message', async () => {
+  it('keeps the decisions in the audit, without the messages', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     await desk.as(ada).respond({ interactionId, answer: { ...no, message: 'A secret reason.' } })
@@ -78,7 +78,7 @@ describe('deleting a session', () => {
     expect(row).not.toHaveProperty('message')
   })
 
-  it('its id can be used again, for another log', async () => {
+  it('allows its id to be used again, for another log', async () => {
     const { desk, open, seq } = await testDesk()
     await open('question', database)
     const { logId } = await desk.snapshot('s')
@@ -89,7 +89,7 @@ describe('deleting a session', () => {
     expect((await desk.snapshot('s')).state.pending).toEqual([])
   })
 
-  it('leaves other sessions alone', async () => {
+  it('does not affect other sessions', async () => {
     const { desk, open } = await testDesk()
     await desk.createSession({ id: 's2' })
     await open('question', database)
@@ -98,7 +98,7 @@ describe('deleting a session', () => {
     expect((await desk.pending()).interactions).toMatchObject([{ interactionId: interaction.interactionId }])
   })
 
-  it('a deadline of what is gone does nothing', async () => {
+  it('makes its deadlines do nothing', async () => {
     const { desk, clock, open, errors } = await testDesk()
     await open('question', database, { timeoutMs: 1000 })
     await desk.deleteSession('s')
@@ -109,7 +109,7 @@ describe('deleting a session', () => {
 })
 
 describe('a crash in the middle of a deletion', () => {
-  /** Fails to erase until it is told otherwise. */
+  /** Fails to erase until the test ends that. */
   function stubborn(): { store: Store; erases: (allowed: boolean) => void } {
     const inner = memoryStore()
     let allowed = false
@@ -118,7 +118,7 @@ describe('a crash in the middle of a deletion', () => {
     return { store: { ...inner, erase }, erases: (now) => (allowed = now) }
   }
 
-  it('leaves a session that nobody can use, and the next start finishes it', async () => {
+  it('leaves a session that cannot be used, and the next start completes the deletion', async () => {
     const { store, erases } = stubborn()
     const { desk, open, seq, restart } = await testDesk({ store })
     const { interactionId } = await open('question', database)
@@ -138,7 +138,7 @@ describe('a crash in the middle of a deletion', () => {
 })
 
 describe('retention', () => {
-  it('spares a session that was used again while others were deleted', async () => {
+  it('does not delete a session that was used again while others were deleted', async () => {
     const test = await testDesk()
     await test.desk.createSession({ id: 'other' })
     test.clock.advance(2 * DAY)
@@ -155,7 +155,7 @@ describe('retention', () => {
     expect((await desk.sessions()).items).toHaveLength(1)
   })
 
-  it('deletes, at start and every hour, what was last written to longer ago', async () => {
+  it('deletes sessions whose last event is older, at start and every hour', async () => {
     const { desk, clock, open } = await testDesk({ retentionMs: 30 * DAY })
     const { interactionId } = await open('question', database, { timeoutMs: null })
     const { settlement } = await waiting(desk, interactionId)

@@ -15,7 +15,7 @@ it.each<[string, string, unknown]>([
   ['a limit that there is not', 'sessionsInMemory', { limits: { sessionsInMemory: 10 } }],
   ['a limit that is no number', 'requestBytes', { limits: { requestBytes: Number.NaN } }],
   ['a retention of no time', 'retentionMs', { retentionMs: 0 }],
-])('a desk with %s is refused, and it says where', (_, where, wrong) => {
+])('a desk with %s is refused, and the error names the option', (_, where, wrong) => {
   const options = wrong && { store: memoryStore(), ...wrong }
   const make = () => createDesk(options as never)
   expect(make).toThrow(expect.objectContaining({ code: 'invalid_request' }))

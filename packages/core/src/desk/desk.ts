@@ -16,7 +16,7 @@ import { recheck, resolveWaiters } from './waiting.js'
 const MAX_REQUEST_BYTES = 1024 * 1024
 const MAX_SESSIONS = 10_000
 const MAX_STALE_MS = 10_000
-/** A hundred thousand sessions that wait for an answer each, and have waited before: a few hundred MB. */
+/** Enough for a hundred thousand sessions with a pending and a settled interaction each: a few hundred MB. */
 const IN_MEMORY = 2_500_000
 const BUILT_IN: InteractionKind[] = [questionKind, approvalKind, planReviewKind, formKind]
 /** The caller of an embedder's own code: a person, whom the log does not name. */
@@ -36,9 +36,9 @@ export function createDesk(options: DeskOptions): Desk {
 
 /** A desk. Its own commands act for code of this process, in nobody's name; `as` binds a caller. */
 export class Desk extends BoundDesk {
-  /** Deadlines are armed, and what the last process left half done is finished. What fails is tried again until then. */
+  /** Resolves when the deadlines are scheduled and unfinished work of the last process is complete. Failures are retried. */
   readonly ready: Promise<void>
-  /** By which deadlines are stamped and met. */
+  /** The clock by which deadlines are set and met. */
   readonly clock: Clock
   readonly #parts: DeskParts
   readonly #stopListening: () => void
@@ -50,7 +50,7 @@ export class Desk extends BoundDesk {
     const { store, clock } = engine.options
     this.#parts = parts
     this.clock = clock
-    // Nobody else writes to a store that is not shared.
+    // No other process writes to a store that is not shared.
     this.#stopListening = store.shared ? store.onAppend((ring) => engine.onDoorbell(ring)) : () => undefined
     this.ready = maintenance.start()
   }
@@ -69,7 +69,7 @@ export class Desk extends BoundDesk {
     return new BoundDesk(this.#parts, checkedCaller(caller))
   }
 
-  /** Stops timers and waiting; what is pending stays so. The store is the caller's to close. */
+  /** Ends timers and waits; pending interactions stay pending. The caller closes the store. */
   close(): void {
     this.#stopListening()
     this.#parts.maintenance.stop()

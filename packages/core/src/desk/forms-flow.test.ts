@@ -5,7 +5,7 @@ import { ada, bob, isOver, port, testDesk, waiting, type TestDesk } from './test
 const tooHigh = { values: { port: 70_000 } }
 const fine = { values: { port: 8080 } }
 
-/** Answers with values that do not pass, and returns the interaction that asks again. */
+/** Answers with invalid values, and returns the interaction that reprompts. */
 async function askedAgain({ desk }: TestDesk, interactionId: string, answer = tooHigh): Promise<Interaction> {
   const error: unknown = await desk
     .as(ada)
@@ -19,8 +19,8 @@ async function askedAgain({ desk }: TestDesk, interactionId: string, answer = to
   return ((error as AskbackError).details as { interaction: Interaction }).interaction
 }
 
-describe('[L6] a form whose values do not pass', () => {
-  it('is asked again in one append: the old one superseded, the new one pending with what is wrong', async () => {
+describe('[L6] a form with invalid values', () => {
+  it('is reprompted in one append: the old interaction is superseded, the new one is pending and has the errors', async () => {
     const test = await testDesk()
     const old = await test.open('form', port, {
       toolCallId: 't',
@@ -83,7 +83,7 @@ describe('[L6] a form whose values do not pass', () => {
     })
   })
 
-  it('keeps its waiter, its first deadline and the name of the first, however often it is asked again', async () => {
+  it('keeps its waiter, its deadline and the id of the first interaction through every reprompt', async () => {
     const test = await testDesk()
     const first = await test.open('form', port, { timeoutMs: 1000 })
     const { settlement } = await waiting(test.desk, first.interactionId)
@@ -101,7 +101,7 @@ describe('[L6] a form whose values do not pass', () => {
     expect((await test.types()).filter((type) => type === 'interaction_delivered')).toHaveLength(1)
   })
 
-  it('times out at the first deadline, whatever was tried before', async () => {
+  it('times out at its first deadline, also after invalid answers', async () => {
     const test = await testDesk()
     const { interactionId } = await test.open('form', port, { timeoutMs: 1000 })
     const { settlement } = await waiting(test.desk, interactionId)
@@ -111,7 +111,7 @@ describe('[L6] a form whose values do not pass', () => {
     expect(await settlement).toMatchObject({ settlement: 'timed_out', interactionId: again.interactionId })
   })
 
-  it('settles with its declared answer at the deadline, asked again or not', async () => {
+  it('settles with its declared answer at the deadline, reprompted or not', async () => {
     const test = await testDesk()
     const { interactionId } = await test.open('form', port, { timeoutMs: 1000, onTimeout: { answer: fine } })
     const { settlement } = await waiting(test.desk, interactionId)
@@ -120,7 +120,7 @@ describe('[L6] a form whose values do not pass', () => {
     expect(await settlement).toMatchObject({ settlement: 'answered', answer: fine, via: 'policy' })
   })
 
-  it('[L3] whoever answers the old one is told what became of it', async () => {
+  it('[L3] an answer to the old interaction gets its settlement as an error', async () => {
     const test = await testDesk()
     const { interactionId } = await test.open('form', port)
     const again = await askedAgain(test, interactionId)
@@ -133,7 +133,7 @@ describe('[L6] a form whose values do not pass', () => {
     expect(await test.desk.interaction('s', again.interactionId)).toMatchObject({ status: 'pending' })
   })
 
-  it('of two wrong answers at once one asks again, and the other gets that', async () => {
+  it('of two concurrent invalid answers one reprompts, and the other gets the new interaction', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('form', port)
     const [first, second] = await Promise.allSettled([
@@ -145,7 +145,7 @@ describe('[L6] a form whose values do not pass', () => {
     expect((await desk.pending()).interactions).toHaveLength(1)
   })
 
-  it('[L10] whoever comes to wait for the old one, after a restart too, gets the answer of the last', async () => {
+  it('[L10] a waiter of the old interaction, also after a restart, gets the answer to the last one', async () => {
     const test = await testDesk()
     const { interactionId } = await test.open('form', port)
     const second = await askedAgain(test, interactionId)
@@ -157,7 +157,7 @@ describe('[L6] a form whose values do not pass', () => {
     expect(await desk.wait(interactionId)).toMatchObject({ settlement: 'answered', answer: fine })
   })
 
-  it('[L7] is cancelled with its tool call as the first one would have been', async () => {
+  it('[L7] is cancelled with its tool call, like the first interaction', async () => {
     const test = await testDesk()
     const { desk } = test
     await desk.report({
@@ -174,7 +174,7 @@ describe('[L6] a form whose values do not pass', () => {
     expect(await settlement).toMatchObject({ settlement: 'cancelled' })
   })
 
-  it('[L13] stays waiting, so no status is told', async () => {
+  it('[L13] keeps the session waiting, so there is no status event', async () => {
     const test = await testDesk()
     const { interactionId } = await test.open('form', port)
     const before = await test.seq()
@@ -183,7 +183,7 @@ describe('[L6] a form whose values do not pass', () => {
     expect((await test.desk.snapshot('s')).session.status).toBe('waiting')
   })
 
-  it('a text that does not pass asks again, too', async () => {
+  it('an invalid text reprompts, too', async () => {
     const { desk, open } = await testDesk()
     const name = { message: 'Who?', schema: { fields: [{ name: 'name', type: 'text', minLength: 3 }] } }
     const { interactionId } = await open('form', name)
@@ -199,14 +199,14 @@ describe('[L6] a form whose values do not pass', () => {
   })
 })
 
-describe('[L9] a form that is answered with something else', () => {
+describe('[L9] an answer that is not one for a form', () => {
   it.each([
     ['an unknown name', { values: { port: 1, host: 'x' } }],
     ['another JSON type', { values: { port: '80' } }],
     ['no values', {}],
     ['a list', { values: [] }],
     ['more than values', { values: { port: 1 }, note: 'x' }],
-  ])('%s is refused, and nobody is asked again', async (_, answer) => {
+  ])('%s is refused without a reprompt', async (_, answer) => {
     const { desk, open, seq } = await testDesk()
     const { interactionId } = await open('form', port)
     const before = await seq()

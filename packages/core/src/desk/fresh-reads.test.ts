@@ -6,7 +6,7 @@ import { countingIds, fakeClock } from '../testing/fake-clock.js'
 import { createDesk } from './desk.js'
 import { ada, database, sqlite, tick } from './test-desk.test.helper.js'
 
-/** Two desks on one store. The first hears no doorbell, and can be cut off from the store. */
+/** Two desks on one store. The first gets no doorbells, and can be disconnected from the store. */
 async function cutOffDesk() {
   const base: Store = { ...memoryStore(), shared: true }
   const clock = fakeClock()
@@ -49,14 +49,14 @@ async function cutOffDesk() {
   return { here, clock, pass, cut, answer, status }
 }
 
-describe('reads on a store that others write to', () => {
-  it('are of this moment where they must be fresh', async () => {
+describe('reads on a store that other processes write to', () => {
+  it('are up to date if they must be fresh', async () => {
     const { answer, status } = await cutOffDesk()
     await answer()
     expect(await status(true)).toBe('settled')
   })
 
-  it('are at most as old as allowed: the slow poll finds what no doorbell told of', async () => {
+  it('are at most as old as allowed: the poll finds changes without a doorbell', async () => {
     const { answer, pass, status } = await cutOffDesk()
     await answer()
     expect(await status(false)).toBe('pending')
@@ -64,7 +64,7 @@ describe('reads on a store that others write to', () => {
     expect(await status(false)).toBe('settled')
   })
 
-  it('fail where the store cannot be reached and what is known is too old', async () => {
+  it('fail if the store cannot be reached and the state in memory is too old', async () => {
     const { answer, cut, pass, status } = await cutOffDesk()
     cut('fails')
     await answer()
@@ -75,7 +75,7 @@ describe('reads on a store that others write to', () => {
     expect(await status(false)).toBe('settled')
   })
 
-  it('fail after a time where the store hangs', async () => {
+  it('fail after a timeout if the store hangs', async () => {
     const { cut, pass, status } = await cutOffDesk()
     cut('hangs')
     const read = status(true)
@@ -83,7 +83,7 @@ describe('reads on a store that others write to', () => {
     expect(await read).toBe('unavailable')
   })
 
-  it('of what a snapshot shows are bounded in the same way', async () => {
+  it('for a snapshot have the same limit', async () => {
     const { here, answer, cut, pass } = await cutOffDesk()
     cut('fails')
     await answer()

@@ -7,7 +7,7 @@ const key = { idempotencyKey: 'k' }
 const tooHigh = { values: { port: 1e6 } }
 const mismatch = { code: 'idempotency_mismatch' }
 
-it('a key that made one session does not make another', async () => {
+it('a key that created one session does not create another', async () => {
   const { desk } = await testDesk()
   await desk.createSession({ id: 'a', idempotencyKey: 'k' })
   await expect(desk.createSession({ id: 'b', idempotencyKey: 'k' })).rejects.toMatchObject({
@@ -15,7 +15,7 @@ it('a key that made one session does not make another', async () => {
   })
 })
 
-it('a key makes a request no deeper', async () => {
+it('a key does not change the allowed depth of a request', async () => {
   const { open } = await testDesk()
   let input: unknown = 1
   for (let level = 0; level < 99; level++) input = [input]
@@ -23,7 +23,7 @@ it('a key makes a request no deeper', async () => {
 })
 
 describe('opening with a key', () => {
-  it('a second time gives the first interaction, and writes nothing', async () => {
+  it('again returns the first interaction, and writes nothing', async () => {
     const { opened, seq } = await testDesk()
     const first = await opened('question', database, key)
     const before = await seq()
@@ -48,7 +48,7 @@ describe('opening with a key', () => {
     expect((await desk.pending()).interactions).toHaveLength(1)
   })
 
-  it('lesson 30: many at once with one key are one interaction', async () => {
+  it('many times at once opens one interaction', async () => {
     const { desk, opened } = await testDesk()
     const all = await Promise.all(Array.from({ length: 10 }, () => opened('approval', listFiles, key)))
     expect(new Set(all.map(({ interaction }) => interaction.interactionId)).size).toBe(1)
@@ -56,7 +56,7 @@ describe('opening with a key', () => {
     expect((await desk.pending()).interactions).toHaveLength(1)
   })
 
-  it('after a restart, with another default deadline, gives the first interaction with its settlement', async () => {
+  it('after a restart with another default deadline returns the first interaction with its settlement', async () => {
     const test = await testDesk()
     const { interactionId } = await test.open('question', database, key)
     await test.desk.as(ada).respond({ interactionId, answer: sqlite })
@@ -67,7 +67,7 @@ describe('opening with a key', () => {
     })
   })
 
-  it('counts in its session only, and goes with it', async () => {
+  it('counts only in its session, and the key is deleted with it', async () => {
     const { desk, opened } = await testDesk()
     await desk.createSession({ id: 'other' })
     await opened('question', database, key)
@@ -79,7 +79,7 @@ describe('opening with a key', () => {
     expect(await opened('approval', listFiles, key)).toMatchObject({ created: true })
   })
 
-  it('an append that failed leaves no key behind', async () => {
+  it('stores no key if the append failed', async () => {
     const { store, opened } = await testDesk()
     const append = store.append.bind(store)
     store.append = () => Promise.reject(new Error('disk'))
@@ -88,7 +88,7 @@ describe('opening with a key', () => {
     expect(await opened('question', database, key)).toMatchObject({ created: true })
   })
 
-  it('an append of which nobody knows whether it was written is found again by its key', async () => {
+  it('finds an append of unknown outcome again by its key', async () => {
     const test = await testDesk()
     const { store } = test
     const append = store.append.bind(store)
@@ -102,7 +102,7 @@ describe('opening with a key', () => {
     expect((await test.desk.pending()).interactions).toHaveLength(1)
   })
 
-  it('one that attaches keeps what it attached to', async () => {
+  it('and attaching returns the same interaction each time', async () => {
     const { desk, opened } = await testDesk()
     const own = { toolCallId: 't', attach: true }
     const { interaction } = await opened('question', database, own)
@@ -115,7 +115,7 @@ describe('opening with a key', () => {
     expect(await send()).toMatchObject({ created: false, interaction: { settlement: 'cancelled' } })
   })
 
-  it('an approval by policy that is asked for again was handed over already', async () => {
+  it('again after an approval by policy returns it as already claimed', async () => {
     const { desk } = await testDesk({ session: { permissionMode: 'bypassPermissions' } })
     const ask = () => desk.session('s').approve({ toolName: 'Bash', ...listFiles, ...key })
     expect(await ask()).toMatchObject({ settlement: 'approved', inDoubt: false })
@@ -124,7 +124,7 @@ describe('opening with a key', () => {
 })
 
 describe('answering with a key', () => {
-  it('[L3] lesson 10: a second time gives the same result', async () => {
+  it('[L3] again gives the same result', async () => {
     const { desk, open, seq } = await testDesk()
     const { interactionId } = await open('question', database)
     const answer = { ...key, interactionId, answer: sqlite }
@@ -137,7 +137,7 @@ describe('answering with a key', () => {
     })
   })
 
-  it('another answer under it is refused, and so is the same to something else', async () => {
+  it('refuses another answer under the same key, and the same answer to another interaction', async () => {
     const { desk, open } = await testDesk()
     const one = await open('approval', listFiles)
     const two = await open('approval', listFiles)
@@ -151,7 +151,7 @@ describe('answering with a key', () => {
     expect(await desk.interaction('s', two.interactionId)).toMatchObject({ status: 'pending' })
   })
 
-  it('the loser of a race stays the loser', async () => {
+  it('again after a lost race is refused in the same way', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     await desk.as(ada).respond({ interactionId, answer: no })
@@ -163,7 +163,7 @@ describe('answering with a key', () => {
     }
   })
 
-  it('[L6] one that asked again gives the same error with the same new interaction', async () => {
+  it('[L6] again after a reprompt gives the same error with the same new interaction', async () => {
     const { desk, open, restart, seq } = await testDesk()
     const { interactionId } = await open('form', port)
     const send = (at: Desk) =>
@@ -182,7 +182,7 @@ describe('answering with a key', () => {
     expect(await seq()).toBe(before)
   })
 
-  it('[L4] one that came too late is too late the second time', async () => {
+  it('[L4] again after a late answer is refused in the same way', async () => {
     const { desk, clock, open } = await testDesk()
     const { interactionId } = await open('question', database, { timeoutMs: 10 })
     clock.jump(10)
@@ -193,7 +193,7 @@ describe('answering with a key', () => {
     }
   })
 
-  it('one that did not fit may be corrected under the same key, as nothing was done', async () => {
+  it('may correct an invalid answer under the same key, because it had no effect', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
     const send = (answer: unknown) => desk.as(ada).respond({ ...key, interactionId, answer })
@@ -205,7 +205,7 @@ describe('answering with a key', () => {
     ['question', database, { kind: 'question', answers: { 0: 'SQLite' } }],
     ['approval', listFiles, { kind: 'approval', decision: 'approve' }],
     ['approval', listFiles, { kind: 'approval', decision: 'deny', message: 'No.' }],
-  ] as const)('by tool call, a %s answered twice is answered once', async (kind, request, answer) => {
+  ] as const)('by tool call, twice for a %s, settles it once', async (kind, request, answer) => {
     const { desk, open } = await testDesk()
     await open(kind, request, { toolCallId: 't' })
     const send = (more: object = {}) =>

@@ -4,7 +4,7 @@ import { ada, database, sqlite, testDesk, type TestDesk } from './test-desk.test
 const key = { idempotencyKey: 'k' }
 const mismatch = { code: 'idempotency_mismatch' }
 
-describe('every other write with a key', () => {
+describe('every other command with a key', () => {
   it('creates one session', async () => {
     const { desk } = await testDesk()
     const make = (title: string) => desk.createSession({ title, ...key })
@@ -15,7 +15,7 @@ describe('every other write with a key', () => {
     await expect(make('B')).rejects.toMatchObject(mismatch)
   })
 
-  it('a session that was made with it is found at the limit, too', async () => {
+  it('returns the created session also at the limit of sessions', async () => {
     const { desk } = await testDesk({ limits: { sessions: 2 } })
     const { session } = await desk.createSession(key)
     expect(await desk.createSession(key)).toMatchObject({ created: false, session: { id: session.id } })
@@ -35,7 +35,7 @@ describe('every other write with a key', () => {
     ],
     ['tool call', ({ desk }) => desk.reportToolCall({ sessionId: 's', toolName: 'T', input: {}, ...key })],
   ]
-  it.each(writes)('%s is done once', async (_, write) => {
+  it.each(writes)('%s takes effect once', async (_, write) => {
     const test = await testDesk()
     await write(test)
     const after = await test.events()
@@ -44,7 +44,7 @@ describe('every other write with a key', () => {
     expect(after.length).toBeGreaterThan(1)
   })
 
-  it('a tool call has the same id however long ago it was', async () => {
+  it('a tool call gets the same id, even if it is outside the window', async () => {
     const { desk } = await testDesk()
     const call = () => desk.reportToolCall({ sessionId: 's', toolName: 'T', input: { a: 1 }, ...key })
     const { toolCall } = await call()
@@ -55,7 +55,7 @@ describe('every other write with a key', () => {
     })
   })
 
-  it('an interrupt that is sent again cancels nothing that was asked since', async () => {
+  it('a repeated interrupt cancels nothing that was opened since', async () => {
     const { desk, open } = await testDesk()
     await open('question', database)
     await desk.as(ada).interrupt('s', { ...key })
@@ -64,7 +64,7 @@ describe('every other write with a key', () => {
     expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
   })
 
-  it('a mode that is sent again does not undo a later one', async () => {
+  it('a repeated change of the mode does not undo a later one', async () => {
     const { desk } = await testDesk()
     await desk.setPermissionMode('s', 'plan', key)
     await desk.setPermissionMode('s', 'acceptEdits')
@@ -73,7 +73,7 @@ describe('every other write with a key', () => {
     await expect(desk.setPermissionMode('s', 'default', key)).rejects.toMatchObject(mismatch)
   })
 
-  it('a cancel and a deletion answer as the first time', async () => {
+  it('a repeated cancel or deletion has the result of the first', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
     const first = await desk.as(ada).cancel({ ...key, interactionId })
@@ -83,7 +83,7 @@ describe('every other write with a key', () => {
     await expect(desk.deleteSession('s')).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  it('the same key for different operations is no repetition', async () => {
+  it('the same key for different commands does not count as a repetition', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database, key)
     await desk.as(ada).respond({ ...key, interactionId, answer: sqlite })
@@ -97,7 +97,7 @@ describe('every other write with a key', () => {
     ['a long text', 'x'.repeat(1001)],
     ['a lone surrogate', '\ud800'],
     ['a number', 5],
-  ])('%s is no key', async (_, idempotencyKey) => {
+  ])('%s is not a valid key', async (_, idempotencyKey) => {
     const { opened } = await testDesk()
     const wrong = { idempotencyKey: idempotencyKey as string }
     await expect(opened('question', database, wrong)).rejects.toMatchObject({ code: 'invalid_request' })

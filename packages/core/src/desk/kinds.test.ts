@@ -13,7 +13,7 @@ function schema<Output>(check: (value: unknown) => Output | string): StandardSch
   }
   return { '~standard': { version: 1, vendor: 'by-hand', validate } }
 }
-describe('a schema that does not do', () => {
+describe('an unusable schema', () => {
   const any = schema((value) => value as object)
   const late = (end: () => Promise<never>): StandardSchema => ({
     '~standard': { version: 1, vendor: 'late', validate: end },
@@ -23,7 +23,7 @@ describe('a schema that does not do', () => {
     ['a promise that fails', late(() => Promise.reject(new Error('late')))],
   ]
 
-  it.each(asynchronous)('%s as the request is refused when it is asked', async (_, request) => {
+  it.each(asynchronous)('%s for the request is refused when the kind is asked', async (_, request) => {
     const { open } = await testDesk({ kinds: [{ kind: 'late', presentation: 'tool', request, answer: any }] })
     await expect(open('late', {})).rejects.toMatchObject({
       code: 'invalid_request',
@@ -32,7 +32,7 @@ describe('a schema that does not do', () => {
   })
 
   it.each(asynchronous)(
-    '%s as the answer is refused, and the interaction stays pending',
+    '%s for the answer is refused, and the interaction stays pending',
     async (_, answer) => {
       const { desk, open } = await testDesk({
         kinds: [{ kind: 'late', presentation: 'tool', request: any, answer }],
@@ -50,7 +50,7 @@ describe('a schema that does not do', () => {
     ['a date', new Date(0)],
     ['a bigint', 1n],
     ['nothing', undefined],
-  ])('one that makes %s of an answer is refused: it could not be stored', async (_, made) => {
+  ])('that turns an answer into %s is refused, because that cannot be stored', async (_, made) => {
     const answer = schema(() => made as unknown as object)
     const { desk, open } = await testDesk({
       kinds: [{ kind: 'odd', presentation: 'tool', request: any, answer }],
@@ -63,22 +63,22 @@ describe('a schema that does not do', () => {
   })
 })
 
-describe('a definition', () => {
+describe('the definition of a kind', () => {
   const any = {
     '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) },
   } as const
   const kind: InteractionKind = { kind: 'mine', presentation: 'tool', request: any, answer: any }
 
-  it.each(['Mine', 'my kind', '', '1st', '__proto__'])('%j is no name of a kind', async (name) => {
+  it.each(['Mine', 'my kind', '', '1st', '__proto__'])('cannot have the name %j', async (name) => {
     expect(() => defineInteraction({ ...kind, kind: name })).toThrow(expect.objectContaining(refused))
     await expect(testDesk({ kinds: [{ ...kind, kind: name }] })).rejects.toMatchObject(refused)
   })
 
-  it.each(['question', 'approval'])('lesson 44: the kind %s cannot be defined anew', async (name) => {
+  it.each(['question', 'approval'])('cannot replace the built-in kind %s', async (name) => {
     await expect(testDesk({ kinds: [{ ...kind, kind: name }] })).rejects.toMatchObject(refused)
   })
 
-  it('two of the same name are refused', async () => {
+  it('cannot have the name of another one', async () => {
     await expect(testDesk({ kinds: [kind, { ...kind }] })).rejects.toMatchObject(refused)
   })
 })

@@ -3,7 +3,7 @@ import { createDesk, memoryStore, type Store } from '../index.js'
 import { countingIds, fakeClock } from '../testing/fake-clock.js'
 import { tick } from './test-desk.test.helper.js'
 
-it('a reply that comes after its log was replaced tells nothing of the new one', async () => {
+it('a reply that arrives after its log was replaced publishes nothing about the new log', async () => {
   const shared: Store = { ...memoryStore(), shared: true }
   const clock = fakeClock()
   const errors: unknown[] = []
@@ -19,7 +19,7 @@ it('a reply that comes after its log was replaced tells nothing of the new one',
       }
       return result
     },
-    // The bell of an own append comes with its reply.
+    // The doorbell of an own append arrives with its reply.
     onAppend: () => () => undefined,
   }
   const make = (store: Store, prefix: string) =>
@@ -27,8 +27,8 @@ it('a reply that comes after its log was replaced tells nothing of the new one',
   const [here, there] = [make(slow, 'a'), make(shared, 'b')]
   await Promise.all([here.ready, there.ready])
   await here.createSession({ id: 's' })
-  const told: { seq: number; id: string }[] = []
-  here.on(({ events }) => told.push(...events))
+  const published: { seq: number; id: string }[] = []
+  here.on(({ events }) => published.push(...events))
 
   const before = (await shared.read({ sessionId: 's', limit: 100 })).length
   isLate = true
@@ -39,14 +39,14 @@ it('a reply that comes after its log was replaced tells nothing of the new one',
   const log = await shared.read({ sessionId: 's', limit: 100 })
   expect(log).toHaveLength(before)
   await here.refresh('s')
-  told.length = 0
+  published.length = 0
   answered!()
   await late
   await tick()
   const ids = (await shared.read({ sessionId: 's', limit: 100 })).map(({ id }) => id)
-  expect(told.filter(({ id }) => !ids.includes(id))).toEqual([])
+  expect(published.filter(({ id }) => !ids.includes(id))).toEqual([])
   await here.refresh('s')
   await here.report({ sessionId: 's', events: [{ type: 'text', blockId: 'new', text: 'new' }] })
-  expect(told).toMatchObject([{ text: 'new' }])
+  expect(published).toMatchObject([{ text: 'new' }])
   expect(errors).toEqual([])
 })

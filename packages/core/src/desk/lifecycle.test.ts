@@ -15,7 +15,7 @@ import {
 } from './test-desk.test.helper.js'
 
 describe('an interaction from request to settlement', () => {
-  it('[L1] [L2] is asked in one append, settled in another, and the waiter’s claim is part of that', async () => {
+  it('[L1] [L2] is opened in one append and settled in another, which includes the waiter’s claim', async () => {
     const { desk, store, open } = await testDesk()
     const { interactionId } = await open('question', database)
     const { settlement } = await waiting(desk, interactionId)
@@ -29,7 +29,7 @@ describe('an interaction from request to settlement', () => {
     ])
   })
 
-  it('[L1] [L2] says in every event whom and what it is about, and why', async () => {
+  it('[L1] [L2] has its ids and the reason in every event', async () => {
     const { desk, clock, open, events } = await testDesk()
     const asked = {
       toolCallId: 't1',
@@ -48,8 +48,8 @@ describe('an interaction from request to settlement', () => {
       responseId: 'response',
     }
     const expiresAt = clock.now() + 600_000
-    const told = (await events(1)).filter((event) => event.type !== 'session_status')
-    expect(told).toMatchObject([
+    const logged = (await events(1)).filter((event) => event.type !== 'session_status')
+    expect(logged).toMatchObject([
       { ...anchored, pending: true, presentation: 'tool', reason: 'requested', expiresAt },
       { ...anchored, kind: 'approval', presentation: 'tool', request: listFiles, digest, agentId: 'sub' },
       {
@@ -63,10 +63,10 @@ describe('an interaction from request to settlement', () => {
       },
       { ...anchored, pending: false, presentation: 'tool', reason: 'denied' },
     ])
-    expect(told[1]).toMatchObject({ requestedAt: clock.now(), expiresAt, onTimeout: 'deny' })
+    expect(logged[1]).toMatchObject({ requestedAt: clock.now(), expiresAt, onTimeout: 'deny' })
   })
 
-  it('numbers events from 1 without gaps, each with an id of its own and the time of the desk', async () => {
+  it('has events that are numbered from 1 without gaps, each with its own id and the time of the desk', async () => {
     const { desk, clock, open, events } = await testDesk()
     clock.jump(5)
     for (let count = 0; count < 3; count++) {
@@ -95,7 +95,7 @@ describe('an interaction from request to settlement', () => {
     expect(await desk.interaction('s', asked.interactionId)).toEqual(interaction)
   })
 
-  it('a cancel settles cancelled, with who and why, and without an answer', async () => {
+  it('a cancel settles cancelled, with the person and the reason, and without an answer', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
     const { settlement } = await waiting(desk, interactionId)
@@ -106,8 +106,8 @@ describe('an interaction from request to settlement', () => {
   })
 })
 
-describe('many at once', () => {
-  it('[L3] lesson 8: the first answer wins, and every other caller gets the winner', async () => {
+describe('concurrent commands', () => {
+  it('[L3] the first answer wins, and every other caller gets the winner', async () => {
     const { desk, open, types } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     const { settlement } = await waiting(desk, interactionId)
@@ -124,7 +124,7 @@ describe('many at once', () => {
     expect((await types()).filter((type) => type === 'interaction_response')).toHaveLength(1)
   })
 
-  it('[L3] lesson 10: retrying one’s own answer tells that it has arrived', async () => {
+  it('[L3] a repeated answer learns that the first one was accepted', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
     await desk.as(ada).respond({ interactionId, answer: sqlite })
@@ -134,7 +134,7 @@ describe('many at once', () => {
     })
   })
 
-  it('[L3] a cancel that comes too late gets the winner, too', async () => {
+  it('[L3] a late cancel gets the winner, too', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
     await desk.as(ada).respond({ interactionId, answer: sqlite })
@@ -145,7 +145,7 @@ describe('many at once', () => {
     })
   })
 
-  it('lessons 28 and 29: parallel requests of one tool call are answered each on its own', async () => {
+  it('parallel requests of one tool call are answered independently', async () => {
     const { desk, open } = await testDesk()
     const ids = await Promise.all(
       [1, 2, 3].map(async () => (await open('approval', listFiles, { toolCallId: 't' })).interactionId),
@@ -156,7 +156,7 @@ describe('many at once', () => {
     expect((await desk.pending()).interactions.map((item) => item.interactionId)).toEqual([one, three])
   })
 
-  it('lesson 9: what never existed is not found, and not called settled', async () => {
+  it('an interaction that never existed is not_found, not already_settled', async () => {
     const { desk, open } = await testDesk()
     await desk.createSession({ id: 'other' })
     const { interactionId } = await open('question', database)
@@ -175,7 +175,7 @@ describe('many at once', () => {
     expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
   })
 
-  it('tells everyone who waits, and of several only the first that it may act', async () => {
+  it('all waiters get the settlement, and only the first may act', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     const all = [await waiting(desk, interactionId), await waiting(desk, interactionId)]
@@ -190,7 +190,7 @@ describe('many at once', () => {
   })
 })
 
-describe('[L9] an answer that does not fit', () => {
+describe('[L9] an invalid answer', () => {
   it.each([
     ['question', database, { answers: [{ selected: ['MySQL'] }] }],
     ['question', database, { answers: [] }],

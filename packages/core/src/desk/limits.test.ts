@@ -4,8 +4,8 @@ import type { Store } from '../store/store.js'
 import { createDesk } from './desk.js'
 import { ada, database, listFiles, port, sqlite, testDesk, tick } from './test-desk.test.helper.js'
 
-describe('sizes and numbers', () => {
-  it('a request of 1 MiB is taken, and one byte more is too large', async () => {
+describe('limits', () => {
+  it('a request of 1 MiB is accepted, and one byte more is too large', async () => {
     const { open } = await testDesk()
     const plan = (bytes: number) => ({ plan: 'é'.repeat((bytes - 11) / 2) + 'x'.repeat((bytes - 11) % 2) })
     expect(await open('plan_review', plan(1024 * 1024))).toMatchObject({ status: 'pending' })
@@ -14,14 +14,14 @@ describe('sizes and numbers', () => {
     await expect(small.open('question', database)).rejects.toMatchObject({ code: 'too_large' })
   })
 
-  it('too many sessions are refused, also when they are made at once', async () => {
+  it('too many sessions are refused, also when they are created concurrently', async () => {
     const { desk } = await testDesk({ limits: { sessions: 4 } })
     const made = await Promise.allSettled(Array.from({ length: 20 }, () => desk.createSession({})))
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
     expect((await desk.sessions()).items).toHaveLength(4)
   })
 
-  it('those who begin the same session at once begin one', async () => {
+  it('concurrent calls that create the same session create one', async () => {
     const inner = memoryStore()
     const count = async () => {
       await tick()
@@ -40,7 +40,7 @@ describe('sizes and numbers', () => {
     for (const settled of await Promise.all(asking)) expect(settled).toMatchObject({ settlement: 'answered' })
   })
 
-  it('histories that are adopted at once are not too many together', async () => {
+  it('concurrent adoptions do not exceed the limit of sessions together', async () => {
     const { desk } = await testDesk({ limits: { sessions: 2 } })
     const adopting = ['a', 'b', 'c'].map((agentSessionId) =>
       desk.as({ by: ada.by }).adopt({ agent: 'codex', agentSessionId, items: [] }),
@@ -50,7 +50,7 @@ describe('sizes and numbers', () => {
     expect((await desk.sessions()).items).toHaveLength(2)
   })
 
-  it('too many pending are refused, until one is settled', async () => {
+  it('too many pending interactions are refused, until one is settled', async () => {
     const { desk, open } = await testDesk({ limits: { pendingPerSession: 2 } })
     const { interactionId } = await open('question', database, { toolCallId: 't', attach: true })
     await open('question', database)
@@ -61,7 +61,7 @@ describe('sizes and numbers', () => {
     expect(await open('question', database)).toMatchObject({ status: 'pending' })
   })
 
-  it('what takes no place of its own is not too many', async () => {
+  it('a request that adds no pending interaction is accepted at the limit', async () => {
     const limited = { limits: { pendingPerSession: 1 } }
     const { desk, open } = await testDesk(limited)
     const own = { toolCallId: 't', attach: true }

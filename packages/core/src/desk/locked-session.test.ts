@@ -3,7 +3,7 @@ import { createDesk, memoryStore, type Store } from '../index.js'
 import { fakeClock } from '../testing/fake-clock.js'
 import { tick } from './test-desk.test.helper.js'
 
-/** A desk on a store where a session is locked by a gateway that does not let go. */
+/** A desk on a store where another gateway locks a session and never releases it. */
 async function lockedOut() {
   const inner: Store = { ...memoryStore(), shared: true }
   const clock = fakeClock()
@@ -28,7 +28,7 @@ async function lockedOut() {
   return { desk, state, report, pass }
 }
 
-it('whoever queues behind a locked command gives up in time, too', async () => {
+it('a command that queues behind a locked one fails in time, too', async () => {
   const { state, report, pass } = await lockedOut()
   state.isLocked = true
   const ended: string[] = []

@@ -4,7 +4,7 @@ import { createDesk, memoryStore, type Store } from '../index.js'
 import { countingIds, fakeClock } from '../testing/fake-clock.js'
 import { ada, listFiles, tick, waiting, yes } from './test-desk.test.helper.js'
 
-it('[L10] an approval whose claim was written, though its reply was lost, is handed over without doubt', async () => {
+it('[L10] an approval whose claim was written, although its reply was lost, is returned and is not in doubt', async () => {
   const shared: Store = { ...memoryStore(), shared: true }
   const clock = fakeClock()
   let loses = true

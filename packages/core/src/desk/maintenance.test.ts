@@ -5,7 +5,7 @@ import { database, isOver, testDesk, tick, waiting } from './test-desk.test.help
 
 const DAY = 24 * 3_600_000
 
-/** A store in which calls of that name fail for as long as `isFailing` says. */
+/** A store in which calls of that method fail while `isFailing` returns true. */
 function failing(inner: Store, name: 'deadlines' | 'sessions' | 'head') {
   const fails = { isFailing: false }
   const call = inner[name] as (...args: unknown[]) => Promise<unknown>
@@ -18,7 +18,7 @@ function failing(inner: Store, name: 'deadlines' | 'sessions' | 'head') {
 }
 
 describe('a start that fails', () => {
-  it.each(['deadlines', 'sessions', 'head'] as const)('is tried again until it is done: %s', async (name) => {
+  it.each(['deadlines', 'sessions', 'head'] as const)('is retried until it succeeds: %s', async (name) => {
     const inner = memoryStore()
     const { store, fails } = failing({ ...inner, ...(name === 'head' && { shared: true }) }, name)
     const test = await testDesk({ store, retentionMs: DAY })
@@ -46,7 +46,7 @@ describe('a start that fails', () => {
 })
 
 describe('retention', () => {
-  it('passes over a session that cannot be read, and says so', async () => {
+  it('skips a session that cannot be read, and reports it', async () => {
     const inner = memoryStore()
     const store: Store = {
       ...inner,

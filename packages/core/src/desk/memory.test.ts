@@ -40,15 +40,15 @@ async function turns({ desk }: TestDesk, from: number, to: number): Promise<void
   }
 }
 
-/** A session whose first turn, and all that was asked in it, has left the window. */
+/** A session whose first turn, with all its interactions, has left the window. */
 async function longSession(): Promise<TestDesk> {
   const test = await testDesk({ session: { agent: 'demo' } })
   await test.desk.report({ sessionId: 's', events: [{ type: 'turn_started', turnId: 'turn0' }, call] })
   return test
 }
 
-describe('sessions that have left memory', () => {
-  it('are answered, waited for and timed out as if they had not', async () => {
+describe('sessions that were evicted from memory', () => {
+  it('have interactions that are answered, waited for and timed out as usual', async () => {
     const { desk, clock } = await testDesk({ limits: { inMemory: 4 } })
     const names = Array.from({ length: 8 }, (_, index) => `session-${index}`)
     const asked = names.map((name) => desk.session(name).ask({ ...database, timeoutMs: 1000 }))
@@ -64,9 +64,9 @@ describe('sessions that have left memory', () => {
     expect(settled.filter(({ settlement }) => settlement === 'timed_out')).toHaveLength(4)
   })
 
-  it('come back while all others are in use, however few may stay', async () => {
+  it('are loaded again while all others are in use, also with a small memory budget', async () => {
     const inner = memoryStore()
-    // As with a disk, an append ends in a later turn of the event loop.
+    // As with a disk, an append ends in a later iteration of the event loop.
     const append: Store['append'] = (change) => tick().then(() => inner.append(change))
     const { desk } = await testDesk({ store: { ...inner, append }, limits: { inMemory: 2 } })
     const names = Array.from({ length: 12 }, (_, index) => `session-${index}`)
@@ -84,7 +84,7 @@ describe('sessions that have left memory', () => {
     expect((await Promise.all(asked)).every(({ settlement }) => settlement === 'answered')).toBe(true)
   })
 
-  it('take commands that are on their way while they leave', async () => {
+  it('complete the commands that run while they are evicted', async () => {
     const { desk, store } = await testDesk({ limits: { inMemory: 2 } })
     const say = (sessionId: string, text: string) => desk.as(ada).message({ sessionId, text })
     const names = ['a', 'b', 'c']
@@ -97,8 +97,8 @@ describe('sessions that have left memory', () => {
   })
 })
 
-describe('what has left the window of 20 turns', () => {
-  it('is pending and answerable as long as it is not settled', async () => {
+describe('an interaction outside the window of 20 turns', () => {
+  it('stays pending and answerable until it is settled', async () => {
     const test = await longSession()
     const { interactionId } = await test.open('approval', listFiles, { ...own, turnId: 'turn0' })
     const { settlement } = await waiting(test.desk, interactionId)
@@ -112,7 +112,7 @@ describe('what has left the window of 20 turns', () => {
     expect(await settlement).toMatchObject({ settlement: 'approved', inDoubt: false })
   })
 
-  it('[L3] [L10] [L11] is found again once it is settled', async () => {
+  it('[L3] [L10] [L11] is found again after it was settled', async () => {
     const test = await longSession()
     const { desk } = test
     const { interactionId } = await test.open('approval', listFiles, { ...own, turnId: 'turn0' })
@@ -141,7 +141,7 @@ describe('what has left the window of 20 turns', () => {
     expect(await desk.wait(interactionId)).toMatchObject({ settlement: 'approved', inDoubt: true })
   })
 
-  it('[L11] something else that its tool call asks is a new interaction', async () => {
+  it('[L11] is not reused if its tool call asks something else', async () => {
     const test = await longSession()
     const { interactionId } = await test.open('approval', listFiles, { ...own, turnId: 'turn0' })
     await test.desk.as(ada).respond({ interactionId, answer: yes })
@@ -149,7 +149,7 @@ describe('what has left the window of 20 turns', () => {
     expect(await test.opened('approval', { input: {} }, own)).toMatchObject({ created: true })
   })
 
-  it('a tool call is known, and ends once', async () => {
+  it('has a tool call that is still known, and ends once', async () => {
     const test = await longSession()
     const { interactionId } = await test.open('question', database, { ...own, turnId: 'turn0' })
     await turns(test, 1, 40)
@@ -163,7 +163,7 @@ describe('what has left the window of 20 turns', () => {
     expect(await test.seq()).toBe(after)
   })
 
-  it('what is in memory is what the log folds to, all along', async () => {
+  it('the state in memory always equals the fold of the log', async () => {
     const test = await longSession()
     for (let round = 1; round < 6; round++) {
       const { interactionId } = await test.open('question', database)
@@ -176,7 +176,7 @@ describe('what has left the window of 20 turns', () => {
 })
 
 describe('a session of many events', () => {
-  it('is taken up from a snapshot and what follows it', async () => {
+  it('is loaded from a snapshot and the events after it', async () => {
     const test = await longSession()
     const { interactionId } = await test.open('question', database, { turnId: 'turn0' })
     await turns(test, 1, 250)
@@ -191,14 +191,14 @@ describe('a session of many events', () => {
     const before = (await test.desk.snapshot('s')).state
     const desk = test.restart()
     expect((await desk.snapshot('s')).state).toEqual(before)
-    // With the snapshot's last event, which shows that it is of this log.
+    // Including the snapshot's last event, which proves that the snapshot is of this log.
     expect(after[0]).toBe(snapshot!.seq - 1)
     const { settlement } = await waiting(desk, interactionId)
     await desk.as(ada).respond({ interactionId, answer: sqlite })
     expect(await settlement).toMatchObject({ settlement: 'answered' })
   })
 
-  it('is folded from its beginning where the snapshot is of another make', async () => {
+  it('is folded from its first event if the snapshot has another version', async () => {
     const test = await longSession()
     await turns(test, 1, 10)
     const { state, seq } = await test.desk.snapshot('s')

@@ -12,7 +12,7 @@ import {
 } from './test-desk.test.helper.js'
 
 describe('[L5] keep', () => {
-  it('stays answerable, is overdue in every read from then on, and leaves no event', async () => {
+  it('keeps the interaction answerable; every read shows it as overdue, and there is no event', async () => {
     const { desk, clock, open, seq } = await testDesk()
     const { interactionId } = await open('question', database, { timeoutMs: 1000, onTimeout: 'keep' })
     const before = await seq()
@@ -30,7 +30,7 @@ describe('[L5] keep', () => {
     expect(interaction).not.toHaveProperty('overdue')
   })
 
-  it('can still be cancelled, after a restart, too', async () => {
+  it('keeps it cancellable, also after a restart', async () => {
     const { clock, open, restart } = await testDesk()
     const { interactionId } = await open('question', database, { timeoutMs: 1000, onTimeout: 'keep' })
     const desk = restart()
@@ -42,7 +42,7 @@ describe('[L5] keep', () => {
     })
   })
 
-  it('is overdue in the error that asks again, too', async () => {
+  it('shows it as overdue in the error of a reprompt, too', async () => {
     const { desk, clock, open } = await testDesk()
     const { interactionId } = await open('form', port, { timeoutMs: 1000, onTimeout: 'keep' })
     clock.advance(1000)
@@ -59,7 +59,7 @@ describe('[L5] a declared answer', () => {
     ['plan_review', { plan: 'Do it.' }, { decision: 'edit' }, 'approved'],
     ['form', port, { values: { port: 80 } }, 'answered'],
   ])(
-    'of a %s settles at the deadline as that answer would, by policy and by nobody',
+    'of a %s settles it at the deadline as that answer would, via policy and without an actor',
     async (kind, request, answer, settlement) => {
       const { desk, clock, open } = await testDesk()
       const { interactionId } = await open(kind, request, { timeoutMs: 1000, onTimeout: { answer } })
@@ -71,7 +71,7 @@ describe('[L5] a declared answer', () => {
     },
   )
 
-  it('does not stand in the way of a person who is in time, and wins over one who is not', async () => {
+  it('does not affect a person who answers in time, and wins over a late answer', async () => {
     const { desk, clock, open } = await testDesk()
     const declared = { timeoutMs: 1000, onTimeout: { answer: { answers: [{ selected: ['Postgres'] }] } } }
     const early = await open('question', database, declared)
@@ -101,7 +101,7 @@ describe('[L5] a declared answer', () => {
   })
 
   it.each(['later', 5, { answers: [] }, { answer: sqlite, extra: 1 }, null])(
-    '%j is no onTimeout',
+    '%j is not a valid onTimeout',
     async (onTimeout) => {
       const { open } = await testDesk()
       await expect(open('question', database, { onTimeout })).rejects.toMatchObject({
@@ -114,7 +114,7 @@ describe('[L5] a declared answer', () => {
     ['approval', listFiles, yes],
     ['approval', listFiles, no],
     ['plan_review', { plan: 'Do it.' }, { decision: 'edit' }],
-  ])('lesson 44: an agent’s credential may not declare one for a %s', async (kind, request, answer) => {
+  ])('an agent’s credential may not declare one for a %s', async (kind, request, answer) => {
     const { desk } = await testDesk()
     const input = { sessionId: 's', kind, request, onTimeout: { answer } }
     const opened = desk.as({ role: 'agent' }).open(input)
@@ -122,7 +122,7 @@ describe('[L5] a declared answer', () => {
     expect((await desk.pending()).interactions).toEqual([])
   })
 
-  it('an agent’s credential may declare one for a question, and keep or deny for anything', async () => {
+  it('an agent’s credential may declare one for a question, and keep or deny for every kind', async () => {
     const { desk } = await testDesk()
     const agent = desk.as({ role: 'agent' })
     const question = { sessionId: 's', kind: 'question', request: database }

@@ -7,7 +7,7 @@ import { ada, database, sqlite } from './test-desk.test.helper.js'
 
 const SESSION = 's'
 
-/** A store that takes its time, as one on a disk or beyond a network does. */
+/** A store with latency, as one on a disk or behind a network has. */
 function slow(inner: Store, shared: boolean): Store {
   const later = async <Result>(call: () => Promise<Result>) => {
     await new Promise((resolve) => setImmediate(resolve))
@@ -24,7 +24,7 @@ function slow(inner: Store, shared: boolean): Store {
   }
 }
 
-/** A session with a settled question, as many turns ago, in which somebody writes without a pause. */
+/** A session with a question that was settled so many turns ago, to which an agent writes without a pause. */
 async function busy({ turns = 0, shared = false }) {
   const desk = createDesk({ store: slow(memoryStore(), shared) })
   await desk.ready
@@ -74,9 +74,9 @@ it.each([
   ['in the window', { shared: true }],
   ['beyond the window', { turns: 30 }],
   ['beyond the window, where others write, too', { turns: 30, shared: true }],
-])('an agent that writes without a pause overtakes nobody for ever: %s', async (_, options) => {
+])('an agent that writes without a pause does not starve other commands: %s', async (_, options) => {
   const { desk, interactionId, attach, answer, end } = await busy(options)
-  // [L3] Who comes second gets the winner.
+  // [L3] The second answer gets the winner.
   await expect(answer()).rejects.toMatchObject({ code: 'already_settled' })
   await expect(answer('nobody')).rejects.toMatchObject({ code: 'not_found' })
   // [L11]
@@ -91,7 +91,7 @@ it.each([
   await end()
 })
 
-/** Two desks on one store; `latency` are the turns of the event loop that each call of the second one takes. */
+/** Two desks on one store; each call of the second takes `latency` iterations of the event loop. */
 async function slowAndFast(latency: number) {
   const base = memoryStore()
   const wait = async (turns: number) => {
@@ -124,7 +124,7 @@ async function slowAndFast(latency: number) {
   return { fast, slow }
 }
 
-it('a slow gateway gets its turn beside a fast one that writes without a pause', async () => {
+it('a slow gateway is not starved by a fast one that writes without a pause', async () => {
   const { fast, slow } = await slowAndFast(20)
   const over = new AbortController()
   let written = 0
@@ -142,7 +142,7 @@ it('a slow gateway gets its turn beside a fast one that writes without a pause',
   for (const desk of [fast, slow]) desk.close()
 })
 
-it('a command that cannot get its turn ends after a time, and says that it may be sent again', async () => {
+it('a command that cannot get its turn fails after a timeout, and may be retried', async () => {
   const clock = fakeClock()
   const base = memoryStore()
   let isOvertaken = false
@@ -165,7 +165,7 @@ it('a command that cannot get its turn ends after a time, and says that it may b
   desk.close()
 })
 
-it('an answer to what another gateway asked a moment ago is appended at once, without a conflict', async () => {
+it('an answer to an interaction that another gateway has just opened is appended without a conflict', async () => {
   const base = memoryStore()
   const results: string[] = []
   const append: Store['append'] = async (appended) => {
@@ -174,7 +174,7 @@ it('an answer to what another gateway asked a moment ago is appended at once, wi
     return result
   }
   const here = createDesk({ store: { ...base, shared: true } })
-  // Its doorbells are lost, so it does not know what was asked.
+  // Its doorbells are lost, so it does not know of the interaction.
   const there = createDesk({ store: { ...base, shared: true, append, onAppend: () => () => undefined } })
   await Promise.all([here.ready, there.ready])
   await here.createSession({ id: SESSION, agent: 'demo' })

@@ -10,7 +10,7 @@ async function inMode(permissionMode: PermissionMode, cwd: string | undefined = 
   return testDesk({ readLink, session: { permissionMode, ...(cwd !== undefined && { cwd }) } })
 }
 
-describe('the permission table, for what a request names itself', () => {
+describe('the permission table, by the tool and input of a request', () => {
   it.each<[PermissionMode, string, unknown, 'a person' | 'policy']>([
     ['default', 'Write', inside, 'a person'],
     ['default', 'Bash', listFiles, 'a person'],
@@ -26,7 +26,7 @@ describe('the permission table, for what a request names itself', () => {
     ['plan', 'Bash', listFiles, 'a person'],
     ['bypassPermissions', 'Write', outside, 'policy'],
     ['bypassPermissions', 'Bash', listFiles, 'policy'],
-  ])('lesson 39: in %s, %s %j is allowed by %s', async (mode, toolName, request, by) => {
+  ])('in %s, %s %j is allowed by %s', async (mode, toolName, request, by) => {
     const { open } = await inMode(mode)
     const asked = await open('approval', request, { toolName })
     if (by === 'a person') expect(asked).toMatchObject({ status: 'pending' })
@@ -34,7 +34,7 @@ describe('the permission table, for what a request names itself', () => {
     expect(asked).not.toHaveProperty('by')
   })
 
-  it('asks about a protected place, one that the operator has added among them', async () => {
+  it('asks about protected paths, also those that the operator added', async () => {
     const { desk, open } = await testDesk({
       readLink,
       protectedPaths: ['deploy'],
@@ -47,7 +47,7 @@ describe('the permission table, for what a request names itself', () => {
     expect(await desk.session('s').editScope('/work')).toMatchObject({ protectedPaths: ['deploy'] })
   })
 
-  it('keeps to the folder that the session was made in, also after a restart', async () => {
+  it('uses the folder in which the session was created, also after a restart', async () => {
     const links = new Map([['/work', '/projects/a']])
     const follow = (path: string) => Promise.resolve(links.get(path) ?? null)
     const { desk, open, restart } = await testDesk({
@@ -66,7 +66,7 @@ describe('the permission table, for what a request names itself', () => {
     expect(await again.session('s').editScope('/elsewhere')).not.toHaveProperty('realCwd')
   })
 
-  it('a folder that could not be followed when the session was made never holds an edit', async () => {
+  it('no edit is inside a folder that could not be resolved when the session was created', async () => {
     const links = new Map([['/work', '/work']])
     const { open } = await testDesk({
       readLink: (path) => Promise.resolve(links.get(path) ?? null),
@@ -76,7 +76,7 @@ describe('the permission table, for what a request names itself', () => {
     expect(await open('approval', inside, { toolName: 'Write' })).toMatchObject({ status: 'pending' })
   })
 
-  it('an edit is inside nothing in a session without a folder', async () => {
+  it('no edit is inside in a session without a folder', async () => {
     const { open } = await testDesk({
       readLink,
       session: { permissionMode: 'acceptEdits' },
@@ -84,13 +84,13 @@ describe('the permission table, for what a request names itself', () => {
     expect(await open('approval', inside, { toolName: 'Write' })).toMatchObject({ status: 'pending' })
   })
 
-  it('an edit is inside nothing for a desk that cannot follow links', async () => {
+  it('no edit is inside for a desk that cannot resolve links', async () => {
     const { open } = await testDesk({ session: { permissionMode: 'acceptEdits', cwd: '/work' } })
     expect(await open('approval', inside, { toolName: 'Write' })).toMatchObject({ status: 'pending' })
   })
 
   it.each<PermissionMode>(['default', 'acceptEdits', 'plan', 'bypassPermissions'])(
-    'lesson 6: %s never answers a question, a form or a plan',
+    '%s never answers a question, a form or a plan',
     async (mode) => {
       const { desk, open } = await inMode(mode)
       for (const [kind, request] of [
@@ -105,7 +105,7 @@ describe('the permission table, for what a request names itself', () => {
   )
 })
 
-describe('the permission table, for what an adapter says', () => {
+describe('the permission table, by the edit that an adapter names', () => {
   it.each<[PermissionMode, 'inside' | 'outside' | 'plan_file' | 'none', string]>([
     ['default', 'inside', 'pending'],
     ['acceptEdits', 'inside', 'settled'],
@@ -121,7 +121,7 @@ describe('the permission table, for what an adapter says', () => {
   })
 })
 
-describe('what is allowed by policy', () => {
+describe('an approval by policy', () => {
   it('leaves its request and its response in the log, and changes no status', async () => {
     const { open, types } = await inMode('bypassPermissions')
     await open('approval', listFiles)
@@ -133,7 +133,7 @@ describe('what is allowed by policy', () => {
     ])
   })
 
-  it('is in the audit, by policy and nobody', async () => {
+  it('is in the audit, via policy and without an actor', async () => {
     const { desk, open } = await inMode('bypassPermissions')
     const { interactionId } = await open('approval', listFiles)
     const [row] = (await desk.audit()).items
@@ -151,7 +151,7 @@ describe('what is allowed by policy', () => {
     })
   })
 
-  it('follows the mode as it changes; what is pending stays with the person', async () => {
+  it('follows a change of the mode; pending approvals still need the person', async () => {
     const { desk, open } = await inMode('default')
     const asked = await open('approval', listFiles)
     await desk.setPermissionMode('s', 'bypassPermissions')
@@ -162,7 +162,7 @@ describe('what is allowed by policy', () => {
     expect(await open('approval', listFiles)).toMatchObject({ status: 'pending' })
   })
 
-  it.each(['dontAsk', 'auto', '', 'Default', null])('%j is no mode', async (mode) => {
+  it.each(['dontAsk', 'auto', '', 'Default', null])('%j is not a mode', async (mode) => {
     const { desk } = await testDesk()
     const wrong = mode as PermissionMode
     await expect(desk.setPermissionMode('s', wrong)).rejects.toMatchObject({ code: 'invalid_request' })

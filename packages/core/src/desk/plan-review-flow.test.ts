@@ -10,7 +10,7 @@ describe('a plan review', () => {
     ['clean_edit', 'acceptEdits'],
     ['edit', 'acceptEdits'],
     ['default', 'default'],
-  ])('%s approves, and the session is in mode %s with the same append', async (decision, permissionMode) => {
+  ])('%s approves, and the same append sets the session to mode %s', async (decision, permissionMode) => {
     const { desk, store, open } = await testDesk(planning)
     const { interactionId } = await open('plan_review', plan)
     const { settlement } = await waiting(desk, interactionId)
@@ -37,7 +37,7 @@ describe('a plan review', () => {
     expect((await desk.snapshot('s')).session.permissionMode).toBe('plan')
   })
 
-  it.each([undefined, '', '  '])('adjust needs feedback: %j is none', async (feedback) => {
+  it.each([undefined, '', '  '])('adjust needs feedback: %j is refused', async (feedback) => {
     const { desk, open } = await testDesk(planning)
     const { interactionId } = await open('plan_review', plan)
     const answer = { decision: 'adjust', feedback }
@@ -46,7 +46,7 @@ describe('a plan review', () => {
     })
   })
 
-  it('lesson 50: adjust, adjust again, then approve', async () => {
+  it('can be adjusted twice, and then approved', async () => {
     const { desk, open } = await testDesk(planning)
     const own = { toolCallId: 't', attach: true }
     const ids = new Set<string>()
@@ -66,7 +66,7 @@ describe('a plan review', () => {
     expect((await desk.snapshot('s')).session.permissionMode).toBe('acceptEdits')
   })
 
-  it('takes its feedback from a message: in two steps, or in one', async () => {
+  it('takes its feedback from a message, in one step or in two', async () => {
     const { desk, open } = await testDesk(planning)
     const { interactionId } = await open('plan_review', plan)
     const { settlement } = await waiting(desk, interactionId)
@@ -80,7 +80,7 @@ describe('a plan review', () => {
     })
   })
 
-  it('[L12] hands over the plan as the person changed it, with a digest of its own', async () => {
+  it('[L12] returns the plan as the person changed it, with its own digest', async () => {
     const { desk, open } = await testDesk(planning)
     const { interactionId, digest } = await open('plan_review', plan)
     const { settlement } = await waiting(desk, interactionId)

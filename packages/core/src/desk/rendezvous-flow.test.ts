@@ -17,7 +17,7 @@ const ask = ({ open }: TestDesk): Promise<Interaction> =>
   open('question', database, { toolName: 'deploy_ask', rendezvous: true })
 
 describe('an interaction that names no tool call', () => {
-  it('takes the one whose arguments name tool and operation, at once, with its turn and response', async () => {
+  it('is matched at once to a call whose arguments name tool and operation, with its turn and response', async () => {
     const test = await testDesk()
     await report(test, call('ls', 'ls'), call('right', 'deploy-ask --now'))
     expect(await ask(test)).toMatchObject({
@@ -28,7 +28,7 @@ describe('an interaction that names no tool call', () => {
     })
   })
 
-  it('lesson 33: waits for one that is recorded a little later', async () => {
+  it('waits for a call that is recorded a little later', async () => {
     const test = await testDesk()
     await report(test, call('stale', 'ls'))
     const opening = ask(test)
@@ -41,7 +41,7 @@ describe('an interaction that names no tool call', () => {
     expect(await opening).toMatchObject({ toolCallId: 'right' })
   })
 
-  it('waits no longer than its second, though the clock is set back', async () => {
+  it('waits no longer than its second, although the clock is set back', async () => {
     const test = await testDesk()
     const { clock } = test
     let back = 0
@@ -55,7 +55,7 @@ describe('an interaction that names no tool call', () => {
     expect(await isOver(opening)).toBe(true)
   })
 
-  it('takes a lower score, then a shell, then none, when one second is over and not before', async () => {
+  it('is matched to a lower score, then a shell, then none, after one second and not before', async () => {
     const expected = [
       [[call('shell', 'ls'), call('weak', 'deploy')], 'weak'],
       [[call('older', 'ls'), call('newer', 'pwd', 'SHELL_COMMAND'), call('read', 'x', 'Read')], 'newer'],
@@ -75,7 +75,7 @@ describe('an interaction that names no tool call', () => {
     }
   })
 
-  it('claims a call for itself until it is settled', async () => {
+  it('reserves its call until it is settled', async () => {
     const test = await testDesk()
     await report(test, call('one', 'deploy_ask'))
     const first = await ask(test)
@@ -87,7 +87,7 @@ describe('an interaction that names no tool call', () => {
     expect(await ask(test)).toMatchObject({ toolCallId: 'one' })
   })
 
-  it('takes a call at once that becomes free while it waits', async () => {
+  it('is matched at once to a call that becomes free while it waits', async () => {
     const test = await testDesk()
     await report(test, call('one', 'deploy_ask'))
     const first = await ask(test)
@@ -98,7 +98,7 @@ describe('an interaction that names no tool call', () => {
     expect(await opening).toMatchObject({ toolCallId: 'one', anchor: 'matched' })
   })
 
-  it('exact ids need and make no claim', async () => {
+  it('does not reserve a call if it names it', async () => {
     const test = await testDesk()
     await report(test, call('one', 'deploy_ask'))
     expect(await test.open('question', database, { toolCallId: 'one' })).toMatchObject({
@@ -109,7 +109,7 @@ describe('an interaction that names no tool call', () => {
     expect(await test.open('question', database, { toolCallId: 'one' })).toMatchObject({ toolCallId: 'one' })
   })
 
-  it('finds a call that runs, whatever was said since', async () => {
+  it('finds a running call, also after later messages', async () => {
     const test = await testDesk()
     await report(test, call('one', 'deploy_ask'))
     for (let count = 0; count < 25; count++)
@@ -133,7 +133,7 @@ describe('an interaction that names no tool call', () => {
     expect(await opening).toMatchObject({ anchor: 'own' })
   })
 
-  it('is opened once, however often it is sent with the same key', async () => {
+  it('is opened once for repeated requests with the same key', async () => {
     const test = await testDesk()
     const send = () => test.opened('question', database, { rendezvous: true, idempotencyKey: 'k' })
     const openings = [send(), send()]
@@ -144,7 +144,7 @@ describe('an interaction that names no tool call', () => {
     expect((await test.desk.pending()).interactions).toHaveLength(1)
   })
 
-  it('a desk that closes while it waits refuses it as unavailable', async () => {
+  it('is refused as unavailable if the desk closes while it waits', async () => {
     const test = await testDesk()
     const opening = ask(test)
     await tick()

@@ -10,9 +10,9 @@ const report = ({ desk }: TestDesk, ...events: unknown[]) =>
   desk.report({ sessionId: 's', events: events as ReportedEvent[] })
 
 describe('what an agent reports', () => {
-  it('is logged in the order it was told', async () => {
+  it('is logged in the reported order', async () => {
     const test = await testDesk({ session: { agent: 'demo' } })
-    const told = [
+    const reported = [
       { type: 'turn_started', turnId: 'turn' },
       { type: 'agent_session', agentSessionId: 'thread' },
       { type: 'thinking', blockId: 'b1', text: 'Hm.', turnId: 'turn', responseId: 'r' },
@@ -21,11 +21,11 @@ describe('what an agent reports', () => {
       result,
       { type: 'turn_ended', turnId: 'turn', reason: 'done' },
     ]
-    await report(test, ...told)
-    expect(await test.events(1)).toMatchObject(told)
+    await report(test, ...reported)
+    expect(await test.events(1)).toMatchObject(reported)
   })
 
-  it('changes nothing when it is told again', async () => {
+  it('changes nothing when it is repeated', async () => {
     const test = await testDesk({ session: { agent: 'demo' } })
     const once = [
       { type: 'turn_started', turnId: 'turn' },
@@ -42,7 +42,7 @@ describe('what an agent reports', () => {
     expect(before).toHaveLength(once.length + 1)
   })
 
-  it('forgets the agent’s own session with its context, once', async () => {
+  it('drops the agent’s own session id with its context, once', async () => {
     const test = await testDesk({ session: { agent: 'demo' } })
     const cleared = { type: 'context_cleared' }
     await report(test, { type: 'agent_session', agentSessionId: 'thread' }, cleared, cleared)
@@ -68,7 +68,7 @@ describe('what an agent reports', () => {
     expect((await test.desk.pending({ sessionId: 's' })).interactions).toHaveLength(left)
   })
 
-  it('a result of a call that nobody reported is not found, and nothing of its report is logged', async () => {
+  it('with a result of an unknown call is refused as not_found, and nothing of it is logged', async () => {
     const test = await testDesk()
     await expect(report(test, call, { ...result, toolCallId: 'x' })).rejects.toMatchObject({
       code: 'not_found',
@@ -76,7 +76,7 @@ describe('what an agent reports', () => {
     expect(await test.seq()).toBe(1)
   })
 
-  it('[lesson 11] a result ends its call once, and a later one does not replace it', async () => {
+  it('ends a call with its first result, which a later one does not replace', async () => {
     const test = await testDesk()
     await report(test, call, result)
     await report(test, { ...result, output: 'else', isError: true })
@@ -93,7 +93,7 @@ describe('what an agent reports', () => {
       2 * MAX_OUTPUT_BYTES + 1,
     ],
     ['a list', ['x'.repeat(MAX_OUTPUT_BYTES)], MAX_OUTPUT_BYTES + 4],
-  ])('%s is cut at 256 KiB, and the log says how much there was', async (_, output, truncated) => {
+  ])('%s is cut at 256 KiB, and the log has the full size', async (_, output, truncated) => {
     const test = await testDesk()
     await report(test, call, { ...result, output })
     const last = (await test.events()).at(-1)
@@ -103,7 +103,7 @@ describe('what an agent reports', () => {
     expect(kept).toBeGreaterThan(MAX_OUTPUT_BYTES - 4)
   })
 
-  it('an output of exactly 256 KiB is kept whole', async () => {
+  it('an output of exactly 256 KiB is not cut', async () => {
     const test = await testDesk()
     const output = 'x'.repeat(MAX_OUTPUT_BYTES)
     await report(test, call, { ...result, output })
@@ -126,13 +126,13 @@ describe('what an agent reports', () => {
     [{ type: 'text', blockId: 'b' }],
     ['text'],
     [null],
-  ])('lesson 44: %j is no report', async (event) => {
+  ])('%j is refused: it is not a report', async (event) => {
     const test = await testDesk()
     await expect(report(test, event)).rejects.toMatchObject({ code: 'invalid_request' })
     expect(await test.seq()).toBe(1)
   })
 
-  it('what is reported cannot say its own place, time or session', async () => {
+  it('cannot set its own position, time or session', async () => {
     const test = await testDesk()
     await report(test, { ...call, seq: 99, id: 'mine', sessionId: 'other', at: 1, settlement: 'approved' })
     const [logged] = await test.events(1)
@@ -143,7 +143,7 @@ describe('what an agent reports', () => {
 })
 
 describe('a result that is an error', () => {
-  const failed = { ...result, output: 'told to the model', isError: true }
+  const failed = { ...result, output: 'text for the model', isError: true }
   const owned = { toolCallId: 't', toolName: 'Bash', attach: true }
   const review = { plan: '# Plan' }
   const adjust = { decision: 'adjust', feedback: 'Smaller steps.' }
@@ -161,7 +161,7 @@ describe('a result that is an error', () => {
     ['adjusted', 'plan_review', review, adjust],
     [undefined, 'approval', listFiles, yes],
     [undefined, 'plan_review', review, { decision: 'edit' }],
-  ])('says %s where a person settled the %s so', async (settledBy, kind, request, answer) => {
+  ])('has %s if a person settled the %s so', async (settledBy, kind, request, answer) => {
     const test = await testDesk({ session: { agent: 'demo' } })
     await report(test, call)
     const { interactionId } = await test.open(kind, request, owned)
@@ -169,7 +169,7 @@ describe('a result that is an error', () => {
     expect(await ends(test)).toBe(settledBy)
   })
 
-  it('says cancelled, or timed_out, where nobody answered', async () => {
+  it('has cancelled or timed_out if no person answered', async () => {
     const test = await testDesk({ session: { agent: 'demo' } })
     await report(test, call)
     const { interactionId } = await test.open('approval', listFiles, owned)
@@ -184,7 +184,7 @@ describe('a result that is an error', () => {
     expect(await ends(late)).toBe('timed_out')
   })
 
-  it('also says so where whoever asked named no tool', async () => {
+  it('has the settlement also if the request named no tool', async () => {
     const own = { toolCallId: 't', attach: true }
     const test = await testDesk({ session: { agent: 'demo' } })
     await report(test, call)
@@ -204,14 +204,14 @@ describe('a result that is an error', () => {
     expect(await ends(late)).toBe('timed_out')
   })
 
-  it('is a failure of the tool where its own end cancelled what was asked (L7)', async () => {
+  it('is a failure of the tool if the end of the call cancelled its interaction (L7)', async () => {
     const test = await testDesk({ session: { agent: 'demo' } })
     await report(test, call)
     await test.open('approval', listFiles, owned)
     expect(await ends(test)).toBeUndefined()
   })
 
-  it('is a failure of the tool where a script inside the call was refused something', async () => {
+  it('is a failure of the tool if a script inside the call was denied something', async () => {
     const test = await testDesk({ session: { agent: 'demo' } })
     await report(test, call)
     const { interactionId } = await test.open('approval', listFiles, {
@@ -222,7 +222,7 @@ describe('a result that is an error', () => {
     expect(await ends(test)).toBeUndefined()
   })
 
-  it('is a failure of the tool where a script was refused a tool of the same name', async () => {
+  it('is a failure of the tool if a script was denied a tool of the same name', async () => {
     const test = await testDesk({ session: { agent: 'demo' } })
     await report(test, call)
     const opening = test.open(
@@ -237,7 +237,7 @@ describe('a result that is an error', () => {
     expect(await ends(test)).toBeUndefined()
   })
 
-  it('goes by the last decision: a call that was denied once and then approved has failed', async () => {
+  it('follows the last decision: a call that was denied and then approved has failed', async () => {
     const test = await testDesk({ session: { agent: 'demo' } })
     await report(test, call)
     for (const [input, answer] of [

@@ -31,7 +31,7 @@ function failNext(store: Store): void {
 }
 
 describe('[L10] after a restart', () => {
-  it('lessons 14 and 19: what was pending is pending, in every read', async () => {
+  it('pending interactions are still pending, in every read', async () => {
     const { desk, open, restart } = await testDesk()
     for (const [kind, request] of kinds) await open(kind, request)
     const before = [(await desk.pending()).interactions, (await desk.snapshot('s')).state]
@@ -39,7 +39,7 @@ describe('[L10] after a restart', () => {
     expect([(await again.pending()).interactions, (await again.snapshot('s')).state]).toEqual(before)
   })
 
-  it.each(kinds)('a %s that was asked before is answered after it', async (kind, request, answer) => {
+  it.each(kinds)('a %s that was opened before can be answered', async (kind, request, answer) => {
     const { open, restart } = await testDesk()
     const { interactionId } = await open(kind, request)
     const desk = restart()
@@ -49,7 +49,7 @@ describe('[L10] after a restart', () => {
   })
 
   it.each(kinds)(
-    'an answer to a %s that came while nobody waited is kept, and claimed once',
+    'an answer to a %s that had no waiter is stored, and claimed once',
     async (kind, request, answer) => {
       const { desk, open, restart, types, seq } = await testDesk()
       const { interactionId } = await open(kind, request)
@@ -67,7 +67,7 @@ describe('[L10] after a restart', () => {
   )
 
   it.each(kinds.filter(([kind]) => kind !== 'approval'))(
-    'a %s that was handed over without a result is handed over again',
+    'a %s that was claimed without a result is returned again',
     async (kind, request, answer) => {
       const { desk, open, restart } = await testDesk()
       const { interactionId } = await open(kind, request)
@@ -80,7 +80,7 @@ describe('[L10] after a restart', () => {
     },
   )
 
-  it('an approval that was handed over without a result is in doubt, and never granted again', async () => {
+  it('an approval that was claimed without a result is in doubt, and does not allow another run', async () => {
     const { desk, open, restart } = await testDesk()
     const { interactionId } = await open('approval', listFiles, { toolCallId: 't', attach: true })
     const { settlement } = await waiting(desk, interactionId)
@@ -94,7 +94,7 @@ describe('[L10] after a restart', () => {
     expect(await asked).toMatchObject({ settlement: 'approved', inDoubt: true })
   })
 
-  it('a denial is a denial, however often it is read', async () => {
+  it('a denial stays a denial in every read', async () => {
     const { desk, open, restart } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     await desk.as(ada).respond({ interactionId, answer: { ...no, message: 'No.' } })
@@ -102,14 +102,14 @@ describe('[L10] after a restart', () => {
     expect(await restart().wait(interactionId)).toMatchObject({ settlement: 'denied', message: 'No.' })
   })
 
-  it('an approval by rule that was claimed as it was made is in doubt, too', async () => {
+  it('an approval by a rule that was claimed when it was opened is in doubt, too', async () => {
     const { desk, restart } = await testDesk({ session: { permissionMode: 'bypassPermissions' } })
     const ask = { ...listFiles, toolName: 'Bash', toolCallId: 't', attach: true }
     expect(await desk.session('s').approve(ask)).toMatchObject({ settlement: 'approved', inDoubt: false })
     expect(await restart().session('s').approve(ask)).toMatchObject({ settlement: 'approved', inDoubt: true })
   })
 
-  it('one that nobody claimed as it was made is not', async () => {
+  it('an approval by a rule that was not claimed is not in doubt', async () => {
     const { open, restart } = await testDesk({ session: { permissionMode: 'bypassPermissions' } })
     const asked = await open('approval', listFiles, { toolName: 'Bash', toolCallId: 't', attach: true })
     expect(asked).toMatchObject({ status: 'settled', settlement: 'approved', via: 'policy' })
@@ -122,7 +122,7 @@ describe('[L10] after a restart', () => {
 })
 
 describe('[L10] a claim', () => {
-  it('is in the append of the answer when someone waits here, and says to whom', async () => {
+  it('is in the append of the answer if a waiter is in this process, and names the receiver', async () => {
     const { desk, open, events } = await testDesk()
     const { interactionId } = await open('approval', listFiles, { toolCallId: 't' })
     const wait = desk.as({ id: 'claude' }).wait(interactionId)
@@ -136,7 +136,7 @@ describe('[L10] a claim', () => {
     })
   })
 
-  it('is no part of looking on', async () => {
+  it('is not made by a read, or by a wait that does not claim', async () => {
     const { desk, open, types } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     const watched = desk.wait(interactionId, { sessionId: 's', claim: false })
@@ -150,7 +150,7 @@ describe('[L10] a claim', () => {
     expect(await types()).not.toContain('interaction_delivered')
   })
 
-  it('is seen in a read only if it was made before that read', async () => {
+  it('is visible in a read only if it was made before', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     const { interaction } = await desk.as(ada).respond({ interactionId, answer: yes })
@@ -163,7 +163,7 @@ describe('[L10] a claim', () => {
     expect(await desk.interaction('s', interactionId)).toMatchObject({ delivered: true })
   })
 
-  it('a store that fails for a moment holds the settlement back, and nobody gets it unclaimed', async () => {
+  it('delays the settlement while the store fails, and no waiter gets it unclaimed', async () => {
     const { desk, store, clock, open, errors } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     await desk.as(ada).respond({ interactionId, answer: yes })
@@ -177,7 +177,7 @@ describe('[L10] a claim', () => {
 })
 
 describe('an append that fails', () => {
-  it('accepts nothing: the answer is refused as unavailable, and the same answer can be sent again', async () => {
+  it('has no effect: the answer is refused as unavailable, and can be sent again', async () => {
     const { desk, store, open, seq } = await testDesk()
     const { interactionId } = await open('question', database)
     const { settlement } = await waiting(desk, interactionId)
@@ -193,7 +193,7 @@ describe('an append that fails', () => {
     expect(await settlement).toMatchObject({ settlement: 'answered', answer: sqlite })
   })
 
-  it('tells nobody of what was decided on top of it', async () => {
+  it('publishes nothing that was decided after it', async () => {
     const { desk, store, open } = await testDesk()
     const { interactionId } = await open('question', database)
     failNext(store)

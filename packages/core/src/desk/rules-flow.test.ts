@@ -24,7 +24,7 @@ async function asksIn({ desk }: TestDesk, session: CreateSessionBody): Promise<s
 }
 
 describe('an approval for the session', () => {
-  it('allows exactly this tool with exactly this input from then on, with its own request and response', async () => {
+  it('allows exactly this tool with exactly this input from then on; each use is logged as a request and response', async () => {
     const test = await withRule('session')
     const before = await test.seq()
     const again = await test.open('approval', { ...listFiles, title: 'Once more' }, bash)
@@ -44,12 +44,12 @@ describe('an approval for the session', () => {
     ['Bash', { command: 'ls ' }],
     ['Bash', { command: 'ls', timeout: 1 }],
     ['bash', { command: 'ls' }],
-  ])('lesson 40: does not allow %s with %j', async (toolName, input) => {
+  ])('does not allow %s with %j', async (toolName, input) => {
     const { open } = await withRule('session')
     expect(await open('approval', { input }, { toolName })).toMatchObject({ status: 'pending' })
   })
 
-  it('allows a shell command whatever its description says, and no other field', async () => {
+  it('allows a shell command with any description, but with no other changed field', async () => {
     const { desk, open } = await testDesk({ session: here })
     const worded = (description: string, more = {}) => ({
       input: { command: 'ls', description, ...more },
@@ -78,7 +78,7 @@ describe('an approval for the session', () => {
       { script: 'run', description: 'ls' },
       { script: 'run', description: 'rm -rf /' },
     ],
-  ])('takes a description without a command for input: %j does not allow %j', async (one, other) => {
+  ])('compares a description that has no command: %j does not allow %j', async (one, other) => {
     const { desk, open } = await testDesk({ session: here })
     const { interactionId } = await open('approval', { input: one }, bash)
     await desk.as(ada).respond({ interactionId, answer: { ...yes, scope: 'session' } })
@@ -86,7 +86,7 @@ describe('an approval for the session', () => {
     expect(await open('approval', { input: one }, bash)).toMatchObject({ via: 'policy' })
   })
 
-  it('takes the description of any other tool for what it is: input', async () => {
+  it('compares the description of every other tool', async () => {
     const { desk, open } = await testDesk({ session: here })
     const issue = (description: string) => ({ input: { title: 'Bug', description } })
     const { interactionId } = await open('approval', issue('It fails'), { toolName: 'create_issue' })
@@ -96,7 +96,7 @@ describe('an approval for the session', () => {
     })
   })
 
-  it('counts in its session only', async () => {
+  it('counts only in its session', async () => {
     expect(await asksIn(await withRule('session'), here)).toBe('pending')
   })
 
@@ -107,7 +107,7 @@ describe('an approval for the session', () => {
 })
 
 describe('an approval for always', () => {
-  it('counts for every session of that agent in that folder', async () => {
+  it('counts in every session of that agent in that folder', async () => {
     expect(await asksIn(await withRule('always'), here)).toBe('settled')
   })
 
@@ -131,7 +131,7 @@ describe('an approval for always', () => {
     )
   })
 
-  it('counts for outside agents among themselves', async () => {
+  it('of an outside agent counts for all outside agents', async () => {
     const outside = { agent: null, cwd: '/work' }
     expect(await asksIn(await withRule('always', outside), outside)).toBe('settled')
   })
@@ -147,7 +147,7 @@ describe('an approval for always', () => {
     expect(await desk.rules()).toEqual([])
   })
 
-  it('outlives the restart and the session', async () => {
+  it('outlives a restart and the session', async () => {
     const test = await withRule('always')
     const desk = test.restart()
     await desk.deleteSession('s')
@@ -162,7 +162,7 @@ describe('a rule from before descriptions and trailing slashes were left out', (
       `rule/always/${sha256Hex(canonicalJson({ agent: 'demo', cwd: '/work/' }))}/${digestOf('Bash', { command: 'ls', description: 'Old' })}`,
       { ...here, cwd: '/work/' },
     ],
-  ])('at %s allows what it did', async (key, session) => {
+  ])('at %s still allows its call', async (key, session) => {
     const test = await testDesk({ session })
     await test.store.kv.put(key, { id: 'x' }, null)
     const asked = (description: string) =>
@@ -173,7 +173,7 @@ describe('a rule from before descriptions and trailing slashes were left out', (
 })
 
 describe('a stored rule', () => {
-  it('is listed with what it allows and who made it', async () => {
+  it('is listed with the call that it allows and the person who made it', async () => {
     const { desk, clock } = await withRule('always')
     const rule = { toolName: 'Bash', input: listFiles.input, by: ada.by, at: clock.now() }
     expect(await desk.rules()).toEqual([
@@ -195,12 +195,15 @@ describe('a stored rule', () => {
     },
   )
 
-  it.each(['nope', '', `session.s.${'0'.repeat(64)}`])('there is none called %j', async (id) => {
-    const { desk } = await withRule('session')
-    await expect(desk.deleteRule(id)).rejects.toMatchObject({ code: 'not_found' })
-  })
+  it.each(['nope', '', `session.s.${'0'.repeat(64)}`])(
+    'cannot be deleted by the unknown id %j',
+    async (id) => {
+      const { desk } = await withRule('session')
+      await expect(desk.deleteRule(id)).rejects.toMatchObject({ code: 'not_found' })
+    },
+  )
 
-  it('approves nothing that is already pending', async () => {
+  it('does not approve pending interactions', async () => {
     const { desk, open } = await testDesk({ session: here })
     const one = await open('approval', listFiles, bash)
     const two = await open('approval', listFiles, bash)
@@ -208,7 +211,7 @@ describe('a stored rule', () => {
     expect(await desk.interaction('s', two.interactionId)).toMatchObject({ status: 'pending' })
   })
 
-  it('the same approval given twice is one rule', async () => {
+  it('is stored once if the same approval is given twice', async () => {
     const { desk, open } = await testDesk({ session: here })
     const ids = [await open('approval', listFiles, bash), await open('approval', listFiles, bash)]
     for (const { interactionId } of ids) {
@@ -217,7 +220,7 @@ describe('a stored rule', () => {
     expect(await desk.rules()).toHaveLength(1)
   })
 
-  it('of a session goes with the session', async () => {
+  it('of a session is deleted with it', async () => {
     const { desk } = await withRule('session')
     await desk.deleteSession('s')
     expect(await desk.rules()).toEqual([])
@@ -226,7 +229,7 @@ describe('a stored rule', () => {
     expect(interaction).toMatchObject({ status: 'pending' })
   })
 
-  it('is in the append of the approval: without one there is no other', async () => {
+  it('is written in the append of the approval: both exist, or neither', async () => {
     const test = await testDesk({ session: here })
     const { interactionId } = await test.open('approval', listFiles, bash)
     const append = test.store.append.bind(test.store)
@@ -239,7 +242,7 @@ describe('a stored rule', () => {
     expect(written).toMatchObject([{ scope: 'session', toolName: 'Bash' }])
   })
 
-  it('answers no question, and plan mode asks for edits all the same', async () => {
+  it('answers no question, and plan mode still asks about edits', async () => {
     const test = await withRule('session', { ...here, permissionMode: 'plan' })
     const edit = { ...bash, edit: 'inside' } as const
     expect(await test.open('approval', listFiles, edit)).toMatchObject({ status: 'pending' })

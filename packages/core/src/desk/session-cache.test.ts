@@ -6,16 +6,16 @@ import { eventTexts } from './event-texts.js'
 import { SessionCache } from './session-cache.js'
 import { testDesk } from './test-desk.test.helper.js'
 
-const letters = ['a', 'b', 'c', 'd', 'e']
+const sessionIds = ['a', 'b', 'c', 'd', 'e']
 
-function cacheOn(store: Store, memoryBudget: number, told: string[] = []): SessionCache {
+function cacheOn(store: Store, memoryBudget: number, published: string[] = []): SessionCache {
   return new SessionCache({
     store,
     memoryBudget,
     clock: fakeClock(),
     advanced: ({ sessionId, head, events }) =>
-      told.push(`${sessionId} up to ${head.seq}, ${events.length} events`),
-    gone: (sessionId) => told.push(`${sessionId} is gone`),
+      published.push(`${sessionId} up to ${head.seq}, ${events.length} events`),
+    gone: (sessionId) => published.push(`${sessionId} is gone`),
     hasWaiters: () => false,
     recheckWaiters: () => Promise.resolve(),
     onError: (error) => {
@@ -24,27 +24,27 @@ function cacheOn(store: Store, memoryBudget: number, told: string[] = []): Sessi
   })
 }
 
-/** Those of `letters`, and `s`, on a store where `s` has had three tool calls. */
+/** A cache on a store with `sessionIds`, and with `s`, which has had three tool calls. */
 async function logsWithRoom(room: number) {
   const { desk, store } = await testDesk()
-  for (const id of letters) await desk.createSession({ id })
+  for (const id of sessionIds) await desk.createSession({ id })
   const calls = ['1', '2', '3'].map(
     (toolCallId) => ({ type: 'tool_call', toolCallId, toolName: 'T', input: {} }) as const,
   )
   await desk.report({ sessionId: 's', events: calls })
   const logs = cacheOn(store, room)
-  const inMemory = () => [...letters, 's'].filter((id) => logs.has(id)).join('')
+  const inMemory = () => [...sessionIds, 's'].filter((id) => logs.has(id)).join('')
   return { logs, inMemory }
 }
 
 describe('the sessions in memory', () => {
-  it('are all that there is room for', async () => {
+  it('are as many as the budget allows', async () => {
     const { logs, inMemory } = await logsWithRoom(5)
-    for (const id of letters) await logs.get(id)
+    for (const id of sessionIds) await logs.get(id)
     expect(inMemory()).toBe('abcde')
   })
 
-  it('are those that were used, when others must leave', async () => {
+  it('are the recently used ones after an eviction', async () => {
     const { logs, inMemory } = await logsWithRoom(4)
     for (const id of ['a', 'b', 'c', 'd', 'a', 'e']) await logs.get(id)
     expect(inMemory()).toBe('acde')
@@ -52,15 +52,15 @@ describe('the sessions in memory', () => {
     expect(inMemory()).toBe('abde')
   })
 
-  it('are fewer where one of them holds much', async () => {
+  it('are fewer if one of them is large', async () => {
     const { logs, inMemory } = await logsWithRoom(43)
-    for (const id of [...letters, 's']) await logs.get(id)
+    for (const id of [...sessionIds, 's']) await logs.get(id)
     expect(inMemory()).toBe('des')
   })
 
-  it('make room as they grow', async () => {
+  it('cause evictions as they grow', async () => {
     const { logs, inMemory } = await logsWithRoom(5)
-    for (const id of letters) await logs.get(id)
+    for (const id of sessionIds) await logs.get(id)
     const log = await logs.get('e')
     const { sessionId, seq } = log.state
     await log.append(
@@ -84,15 +84,15 @@ describe('the sessions in memory', () => {
     expect(inMemory()).toBe('e')
   })
 
-  it('are fewer where their events are large', async () => {
+  it('are fewer if their events are large', async () => {
     const { logs, inMemory } = await logsWithRoom(60)
-    for (const id of letters) await logs.get(id)
+    for (const id of sessionIds) await logs.get(id)
     const log = await logs.get('e')
     for (let count = 0; count < 100; count++) {
       const { sessionId, seq } = log.state
       const said = { seq: seq + 1, id: `x${count}`, sessionId, at: 0, type: 'user_message' as const }
       const events: SessionEvent[] = [{ ...said, text: 'x'.repeat(20_000), by: { id: 'ada' } }]
-      // As a store does that keeps text.
+      // As a store does that stores text.
       const texts = () => eventTexts(events)
       texts()
       await log.append({ events, texts }, { committed: () => undefined, abandoned: () => undefined })
@@ -101,7 +101,7 @@ describe('the sessions in memory', () => {
     expect(inMemory()).toBe('e')
   })
 
-  it('are those of late, however many come: what was used once does not stay for ever', async () => {
+  it('are the latest ones: a session that was used once does not stay for ever', async () => {
     const { desk, store } = await testDesk()
     const names = Array.from({ length: 60 }, (_, index) => `session-${index}`)
     for (const id of names) await desk.createSession({ id })
@@ -113,7 +113,7 @@ describe('the sessions in memory', () => {
     expect(left.filter((id) => early.includes(id))).toEqual([])
   })
 
-  it('are not let go while they are held', async () => {
+  it('are not evicted while they are held', async () => {
     const { logs, inMemory } = await logsWithRoom(1)
     const letGo = logs.hold('a')
     for (const id of ['a', 'b', 'c']) await logs.get(id)
@@ -122,7 +122,7 @@ describe('the sessions in memory', () => {
     expect(inMemory()).toHaveLength(1)
   })
 
-  it('are forgotten with what they took', async () => {
+  it('free their weight when they are dropped', async () => {
     const { logs, inMemory } = await logsWithRoom(2)
     for (const id of ['a', 'b']) await logs.get(id)
     logs.forget('a')
@@ -130,13 +130,13 @@ describe('the sessions in memory', () => {
     expect(inMemory()).toBe('bc')
   })
 
-  it('are told once, also if one leaves while its log is being read and comes back', async () => {
+  it('publish each event once, also if a session is evicted and loaded again while its log is read', async () => {
     const { desk, store } = await testDesk()
     await desk.createSession({ id: 'a' })
     let release = () => {}
     const gate = new Promise<void>((resolve) => (release = resolve))
     let isSlow = false
-    const told: string[] = []
+    const published: string[] = []
     const slow: Store = {
       ...store,
       shared: true,
@@ -146,7 +146,7 @@ describe('the sessions in memory', () => {
         return page
       },
     }
-    const logs = cacheOn(slow, 1, told)
+    const logs = cacheOn(slow, 1, published)
     const { seq } = (await logs.get('s')).state
     await desk.report({ sessionId: 's', events: [{ type: 'turn_started', turnId: 't' }] })
     isSlow = true
@@ -158,25 +158,25 @@ describe('the sessions in memory', () => {
     await new Promise((resolve) => setImmediate(resolve))
     release()
     await Promise.all([reading, again])
-    expect(told.filter((text) => text.startsWith('s'))).toEqual([
+    expect(published.filter((text) => text.startsWith('s'))).toEqual([
       `s up to ${seq}, 0 events`,
       `s up to ${seq + 2}, 2 events`,
     ])
   })
 
-  it('are told to be gone when they are forgotten after their erasure', async () => {
+  it('publish an erasure when they are dropped after it', async () => {
     const { store } = await testDesk()
-    const told: string[] = []
-    const logs = cacheOn(store, 10, told)
+    const published: string[] = []
+    const logs = cacheOn(store, 10, published)
     await logs.get('s')
     await store.erase('s')
     logs.forget('s')
     await logs.refresh('s')
-    expect(told).toEqual(['s is gone'])
+    expect(published).toEqual(['s is gone'])
     expect(logs.has('s')).toBe(false)
   })
 
-  it('reach only as far as their own log does, however long another one was', async () => {
+  it('reach only as far as their own log, even if an earlier log was longer', async () => {
     const { desk, store } = await testDesk()
     await desk.report({ sessionId: 's', events: [{ type: 'turn_started', turnId: 't' }] })
     const logs = cacheOn(store, 10)

@@ -3,7 +3,7 @@ import { Committed } from './committed.js'
 import { loadState, Speculative } from './speculative.js'
 import { testDesk } from './test-desk.test.helper.js'
 
-it('saves a snapshot only of what is durable up to its last event', async () => {
+it('saves a snapshot only of a state that is durable up to its last event', async () => {
   const { desk, store } = await testDesk()
   await desk.report({ sessionId: 's', events: [{ type: 'turn_started', turnId: 't' }] })
   const committed = new Committed('s', {

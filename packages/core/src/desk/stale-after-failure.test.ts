@@ -4,7 +4,7 @@ import { createDesk, memoryStore, type Store } from '../index.js'
 import { countingIds, fakeClock } from '../testing/fake-clock.js'
 import { ada, isOver, listFiles, tick, yes } from './test-desk.test.helper.js'
 
-it('a session whose news could not be read is not served as current while they are read again', async () => {
+it('a session whose new events could not be read is not returned as current until they are', async () => {
   const shared: Store = { ...memoryStore(), shared: true }
   const clock = fakeClock()
   let reads: 'work' | 'fail' | 'hang' = 'work'
@@ -38,6 +38,6 @@ it('a session whose news could not be read is not served as current while they a
     )
     await isOver(read)
   }
-  // The answer came a minute ago.
+  // The answer was given a minute ago.
   expect(states).not.toContain('pending')
 })

@@ -7,11 +7,11 @@ const ended = (reason: 'done' | 'error' | 'interrupted') =>
   ({ type: 'turn_ended', turnId: 'turn', reason }) as const
 
 const status = async ({ desk }: TestDesk) => (await desk.snapshot('s')).session.status
-const told = (events: SessionEvent[]) =>
+const statusesIn = (events: SessionEvent[]) =>
   events.flatMap((event) => (event.type === 'session_status' ? [event.status] : []))
 
 describe('[L13] the status of a session', () => {
-  it('without an agent is waiting while anything is pending, else idle', async () => {
+  it('without an agent is waiting while an interaction is pending, else idle', async () => {
     const test = await testDesk()
     expect(await status(test)).toBe('idle')
     const one = await test.open('question', database)
@@ -21,10 +21,10 @@ describe('[L13] the status of a session', () => {
     expect(await status(test)).toBe('waiting')
     await test.desk.as(ada).cancel({ interactionId: two.interactionId })
     expect(await status(test)).toBe('idle')
-    expect(told(await test.events())).toEqual(['waiting', 'idle'])
+    expect(statusesIn(await test.events())).toEqual(['waiting', 'idle'])
   })
 
-  it('with an agent is waiting while something is pending in an active turn', async () => {
+  it('with an agent is waiting while an interaction is pending in an active turn', async () => {
     const test = await testDesk({ session: { agent: 'demo' } })
     const report = (...events: Parameters<typeof test.desk.report>[0]['events']) =>
       test.desk.report({ sessionId: 's', events })
@@ -38,7 +38,7 @@ describe('[L13] the status of a session', () => {
     expect(await status(test)).toBe('waiting')
     await report(ended('done'))
     expect(await status(test)).toBe('idle')
-    expect(told(await test.events())).toEqual(['waiting', 'running', 'waiting', 'idle'])
+    expect(statusesIn(await test.events())).toEqual(['waiting', 'running', 'waiting', 'idle'])
   })
 
   it('is failed after a fatal error once the turn is over, until the next turn', async () => {
@@ -50,7 +50,7 @@ describe('[L13] the status of a session', () => {
     expect(await status(test)).toBe('running')
   })
 
-  it('is told last in the append that changes it, and in no other', async () => {
+  it('is the last event of the append that changes it, and in no other append', async () => {
     const test = await testDesk({ session: { agent: 'demo' } })
     await test.desk.report({ sessionId: 's', events: [started] })
     for (let count = 0; count < 2; count++) {
@@ -63,13 +63,13 @@ describe('[L13] the status of a session', () => {
     let before = 'idle'
     for (const { events } of await test.store.changes({ limit: 1000 })) {
       const last = events.at(-1)!
-      expect(told(events.slice(0, -1))).toEqual([])
+      expect(statusesIn(events.slice(0, -1))).toEqual([])
       if (last.type === 'session_status') {
         expect(last.status).not.toBe(before)
         before = last.status
       }
     }
-    expect(told(await test.events())).toEqual(['running', 'waiting', 'running', 'idle'])
+    expect(statusesIn(await test.events())).toEqual(['running', 'waiting', 'running', 'idle'])
   })
 
   it('is the same in the log, the snapshot and the list of sessions', async () => {
@@ -84,7 +84,7 @@ describe('[L13] the status of a session', () => {
 })
 
 describe('a session', () => {
-  it('begins with session_started as its first event, and says no status until it changes', async () => {
+  it('starts with session_started, and has no status event until the status changes', async () => {
     const { desk, store, clock } = await testDesk()
     const made = {
       agent: 'demo',
@@ -108,7 +108,7 @@ describe('a session', () => {
     ])
   })
 
-  it('says its mode when that changes, and only then', async () => {
+  it('has a status event with its mode only when the mode changes', async () => {
     const { desk, types, seq } = await testDesk()
     await desk.setPermissionMode('s', 'plan')
     const before = await seq()
@@ -117,7 +117,7 @@ describe('a session', () => {
     expect(await types(1)).toEqual(['session_status'])
   })
 
-  it('lesson 22: a snapshot tells the time of the desk', async () => {
+  it('has the time of the desk in its snapshot', async () => {
     const { desk, clock } = await testDesk()
     clock.jump(1234)
     expect(await desk.snapshot('s')).toMatchObject({ now: clock.now(), seq: 1 })

@@ -32,7 +32,7 @@ export interface TestDesk {
   store: Store
   clock: FakeClock
   desk: Desk
-  /** What the desk had nobody to tell. */
+  /** Errors of background work, which have no caller. */
   errors: unknown[]
   /** Opens an interaction in the session `s`. */
   open: (kind: string, request: unknown, more?: Partial<OpenInput>) => Promise<Interaction>
@@ -45,7 +45,7 @@ export interface TestDesk {
   restart: (changes?: Partial<DeskOptions>) => Desk
 }
 
-/** A desk in memory with a clock that stands still, ids that count and one session, `s`. */
+/** A desk in memory with a fake clock, ids that are counted, and one session, `s`. */
 export async function testDesk(
   options: Partial<DeskOptions> & { session?: CreateSessionBody } = {},
 ): Promise<TestDesk> {
@@ -78,12 +78,12 @@ export async function testDesk(
   return test
 }
 
-/** Lets everything that is under way come to rest. */
+/** Resolves when everything that needs no timer is done. */
 export function tick(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve))
 }
 
-/** Waits for a settlement, once whoever waits is sure to be on the list. */
+/** Starts a wait for a settlement, and resolves when its waiter is registered. */
 export async function waiting(
   desk: Desk,
   interactionId: string,
@@ -94,7 +94,7 @@ export async function waiting(
   return { settlement }
 }
 
-/** Whether a promise has come to an end by now. */
+/** Whether a promise is settled by now. */
 export async function isOver(promise: Promise<unknown>): Promise<boolean> {
   let over = false
   const end = () => (over = true)

@@ -13,16 +13,16 @@ describe('a message with nothing pending', () => {
   it('starts a turn of the agent', async () => {
     const { desk, events } = await testDesk({ session: { agent: 'demo' } })
     expect(await desk.as(ada).message({ ...say, text: 'Hello' })).toMatchObject({ routed: 'agent' })
-    const told = await events(1)
-    expect(told).toMatchObject([
+    const logged = await events(1)
+    expect(logged).toMatchObject([
       { type: 'user_message', text: 'Hello', by: ada.by },
       { type: 'turn_started' },
       { type: 'session_status', status: 'running' },
     ])
-    expect(told[0]!.turnId).toBe(told[1]!.turnId)
+    expect(logged[0]!.turnId).toBe(logged[1]!.turnId)
   })
 
-  it('belongs to the turn that runs', async () => {
+  it('belongs to the running turn', async () => {
     const { desk, events, types } = await testDesk({ session: { agent: 'demo' } })
     await desk.as(ada).message({ ...say, text: 'Hello' })
     await desk.as(ada).message({ ...say, text: 'And another thing' })
@@ -31,7 +31,7 @@ describe('a message with nothing pending', () => {
     expect(turns.size).toBe(1)
   })
 
-  it('is only logged where there is no agent, whatever route it asks for', async () => {
+  it('is only logged if there is no agent, with any route', async () => {
     const { desk, types } = await testDesk()
     expect(await desk.as(ada).message({ ...say, text: 'Hello' })).toMatchObject({ routed: 'log' })
     const again = { ...say, text: 'Anybody?', route: 'agent', idempotencyKey: 'k' } as const
@@ -47,14 +47,14 @@ describe('a message with nothing pending', () => {
     expect(await seq()).toBe(1)
   })
 
-  it.each(['', ' \n'])('is not %j', async (text) => {
+  it.each(['', ' \n'])('cannot be %j', async (text) => {
     const { desk } = await testDesk()
     await expect(desk.as(ada).message({ ...say, text })).rejects.toMatchObject({ code: 'invalid_request' })
   })
 })
 
-describe('a message with something pending', () => {
-  it('lesson 51: goes to an approval, then a plan, then a question, then a form, and says so', async () => {
+describe('a message with pending interactions', () => {
+  it('goes to an approval, then a plan, then a question, then a form, and the result says where', async () => {
     const { desk, open } = await testDesk()
     const text = { message: 'Who?', schema: { fields: [{ name: 'name', type: 'text' }] } }
     const form = await open('form', text)
@@ -94,7 +94,7 @@ describe('a message with something pending', () => {
     },
   )
 
-  it('goes to the agent if it is meant for it', async () => {
+  it('goes to the agent if its route says so', async () => {
     const { desk, open } = await testDesk({ session: { agent: 'demo' } })
     const { interactionId } = await open('approval', listFiles)
     expect(await desk.as(ada).message({ ...say, text: 'By the way', route: 'agent' })).toMatchObject({
@@ -103,7 +103,7 @@ describe('a message with something pending', () => {
     expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
   })
 
-  it('goes to the agent if all that is pending takes no text', async () => {
+  it('goes to the agent if no pending interaction takes a text', async () => {
     const { desk, open } = await testDesk({ session: { agent: 'demo' } })
     await open('form', port)
     expect(await desk.as(ada).message({ ...say, text: 'Hello' })).toMatchObject({ routed: 'agent' })
@@ -113,7 +113,7 @@ describe('a message with something pending', () => {
 })
 
 describe('a message to a named interaction', () => {
-  it('goes there, whatever else is pending', async () => {
+  it('goes there, also if others are pending', async () => {
     const { desk, open } = await testDesk()
     await open('approval', listFiles)
     const { interactionId } = await open('question', database)
@@ -126,7 +126,7 @@ describe('a message to a named interaction', () => {
     })
   })
 
-  it('is refused if that takes no text, is settled, past its deadline or not there', async () => {
+  it('is refused if that takes no text, is settled, is past its deadline or does not exist', async () => {
     const { desk, clock, open } = await testDesk()
     const form = await open('form', port)
     const settled = await open('approval', listFiles)
@@ -147,7 +147,7 @@ describe('a message to a named interaction', () => {
 })
 
 describe('several questions, one at a time', () => {
-  it('lesson 3: the log keeps what is answered so far, two questions with the same text included', async () => {
+  it('the log has the answers so far, also of two questions with the same text', async () => {
     const { desk, open, restart } = await testDesk()
     const { interactionId } = await open('question', two)
     expect(await desk.as(ada).message({ ...say, text: 'b' })).toMatchObject({
@@ -179,7 +179,7 @@ describe('several questions, one at a time', () => {
     expect(await desk.interaction('s', interactionId)).toMatchObject({ settlement: 'answered' })
   })
 
-  it('a surface may tell its progress itself, in part only', async () => {
+  it('a surface may report progress itself, but not the complete answer', async () => {
     const { desk, open, events } = await testDesk()
     const { interactionId } = await open('question', two)
     const tell = (answers: unknown) => desk.progress({ sessionId: 's', interactionId, answers })
@@ -199,10 +199,10 @@ describe('several questions, one at a time', () => {
     expect(await desk.interaction('s', interactionId)).toMatchObject({ progress: [] })
   })
 
-  it('nothing but a question is answered in parts', async () => {
+  it('only a question can be answered in parts', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
-    const told = desk.progress({ sessionId: 's', interactionId, answers: [] })
-    await expect(told).rejects.toMatchObject({ code: 'invalid_request' })
+    const completing = desk.progress({ sessionId: 's', interactionId, answers: [] })
+    await expect(completing).rejects.toMatchObject({ code: 'invalid_request' })
   })
 })

@@ -12,7 +12,7 @@ const MINUTE = 60_000
 const timesOf = (events: SessionEvent[]) => events.map(({ at }) => at)
 const ascending = (times: number[]) => times.toSorted((one, other) => one - other)
 
-describe('`at` never runs backwards in a log', () => {
+describe('`at` never decreases in a log', () => {
   it('when the clock is set back: a log’s time stands still until the clock has caught up', async () => {
     const { desk, clock, open, events } = await testDesk()
     const before = clock.now()
@@ -26,7 +26,7 @@ describe('`at` never runs backwards in a log', () => {
     expect((await events()).at(-1)!.at).toBe(clock.now())
   })
 
-  it('by more than a day, too, and then deadlines go by the clock: the log’s would never come', async () => {
+  it('by more than a day, too; then deadlines follow the clock, because those of the log would never come', async () => {
     const { desk, clock, open, events } = await testDesk()
     const before = clock.now()
     clock.jump(-365 * 24 * 60 * MINUTE)
@@ -38,7 +38,7 @@ describe('`at` never runs backwards in a log', () => {
     expect(new Set(timesOf(await events()))).toEqual(new Set([before]))
   })
 
-  it('[L4] what the log shows to be past its deadline is too late, though the clock is behind', async () => {
+  it('[L4] an interaction that is past its deadline by the log has expired, although the clock is behind', async () => {
     const { desk, clock, open, events } = await testDesk()
     const { interactionId, expiresAt } = await open('question', database, { timeoutMs: MINUTE })
     clock.jump(2 * MINUTE)
@@ -63,7 +63,7 @@ describe('`at` never runs backwards in a log', () => {
     expect((await test.events()).at(-1)!.at).toBe(before)
   })
 
-  it('also from a snapshot that was made before it held that time', async () => {
+  it('also with a snapshot from before snapshots had that time', async () => {
     const test = await testDesk()
     for (let number = 0; number < 400; number++)
       await test.desk.as(ada).message({ sessionId: 's', text: `${number}` })
@@ -77,7 +77,7 @@ describe('`at` never runs backwards in a log', () => {
     expect((await test.events()).at(-1)!.at).toBe(test.clock.now() + 5 * MINUTE)
   })
 
-  it('whichever of two desks with clocks apart writes to it', async () => {
+  it('if two desks with different clocks write to it', async () => {
     const store: Store = { ...memoryStore(), shared: true }
     const clock = fakeClock()
     const desks = [-90, 90, 0].map((ahead) =>
@@ -103,7 +103,7 @@ describe('`at` never runs backwards in a log', () => {
     for (const desk of desks) desk.close()
   })
 
-  it('in an adopted history: an item that is dated before the one before it has the same time', async () => {
+  it('in an adopted history: an item with an earlier time than the one before it gets that time', async () => {
     const { desk, store, clock } = await testDesk()
     const start = clock.now()
     clock.advance(10 * MINUTE)
@@ -136,7 +136,7 @@ describe('on a store that has a clock', () => {
     return { time, store, desk }
   }
 
-  it('[L5] stamps and enforces deadlines by that, and tells that time', async () => {
+  it('[L5] sets and enforces deadlines by that clock, and returns its time', async () => {
     const { time, store, desk } = await sharedStore()
     const { interaction } = await desk.open({
       sessionId: 's',
@@ -155,7 +155,7 @@ describe('on a store that has a clock', () => {
     desk.close()
   })
 
-  it('goes by another clock if it is given one', async () => {
+  it('uses another clock if it is given one', async () => {
     const { store, desk } = await sharedStore()
     const clock = fakeClock(1000)
     const other = createDesk({ store, clock })

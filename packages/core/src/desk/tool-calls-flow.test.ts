@@ -36,7 +36,7 @@ describe('[L7] a tool call that ends', () => {
     expect((await desk.pending()).interactions).toMatchObject([{ interactionId: spared.interactionId }])
   })
 
-  it('leaves alone what was only matched with it', async () => {
+  it('does not cancel interactions that were only matched to it', async () => {
     const { desk, clock, open } = await testDesk()
     await desk.report({ sessionId: 's', events: [call('t', 'Bash', { command: 'askback ask' })] })
     const opening = open('question', database, { toolName: 'askback_ask', rendezvous: true })
@@ -47,14 +47,14 @@ describe('[L7] a tool call that ends', () => {
     expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
   })
 
-  it('counts as named even if the interaction came before the report of the call', async () => {
+  it('counts as named even if the interaction was opened before the call was reported', async () => {
     const test = await testDesk()
     await test.open('question', database, { toolCallId: 't' })
     await test.desk.report({ sessionId: 's', events: [call('t'), result('t')] })
     expect(await settlements(test)).toEqual(['cancelled'])
   })
 
-  it('twice cancels once, and an answer that was faster stays', async () => {
+  it('twice cancels once, and does not replace an earlier answer', async () => {
     const test = await testDesk()
     const { desk } = test
     await desk.report({ sessionId: 's', events: [call('t')] })
@@ -67,8 +67,8 @@ describe('[L7] a tool call that ends', () => {
   })
 })
 
-describe('a result for a call that is known only from what was asked about it', () => {
-  it('[L7] records the call, ends it, and cancels what is pending', async () => {
+describe('a result for a call that is known only from its interaction', () => {
+  it('[L7] records the call, ends it, and cancels the pending interaction', async () => {
     const test = await testDesk()
     const { interactionId } = await test.open('approval', listFiles, { toolCallId: 't', toolName: 'Bash' })
     const before = await test.seq()
@@ -87,7 +87,7 @@ describe('a result for a call that is known only from what was asked about it', 
     expect(await test.seq()).toBe(seq)
   })
 
-  it('closes one that has its id from us', async () => {
+  it('ends a call whose id the desk has made', async () => {
     const test = await testDesk()
     const { interactionId, toolCallId } = await test.open('question', database)
     await test.desk.report({ sessionId: 's', events: [result(toolCallId, true)] })
@@ -96,7 +96,7 @@ describe('a result for a call that is known only from what was asked about it', 
     expect(state.toolCalls).toMatchObject([{ toolCallId, input: database }])
   })
 
-  it.each([0, 25])('records what was asked last about it, also after %i turns', async (count) => {
+  it.each([0, 25])('records the call of its last interaction, also after %i turns', async (count) => {
     const test = await testDesk()
     for (const command of ['ls', 'ls -a']) {
       const request = { input: { command } }
@@ -116,7 +116,7 @@ describe('a result for a call that is known only from what was asked about it', 
     expect(calls).toMatchObject([{ toolCallId: 't', toolName: 'Bash', input: { command: 'ls -a' } }])
   })
 
-  it('finds it when its turn has left the window', async () => {
+  it('finds the call when its turn has left the window', async () => {
     const test = await testDesk()
     const { interactionId } = await test.open('approval', listFiles, { toolCallId: 't' })
     await test.desk.as(ada).respond({ interactionId, answer: { decision: 'approve' } })
@@ -134,7 +134,7 @@ describe('a result for a call that is known only from what was asked about it', 
   })
 })
 
-describe('[L8] what ends everything that is pending', () => {
+describe('[L8] cancelling everything that is pending', () => {
   async function threePending(): Promise<TestDesk> {
     const test = await testDesk({ session: { agent: 'demo' } })
     await test.desk.report({ sessionId: 's', events: [{ type: 'turn_started', turnId: 'turn' }, call('t')] })
@@ -148,22 +148,22 @@ describe('[L8] what ends everything that is pending', () => {
     ['interrupt', 'The session was interrupted.'],
     ['clear', 'The session was cleared.'],
   ] as const)(
-    'lesson 16: %s cancels it all, durably before it returns, and says who',
+    '%s cancels everything with the person’s name, and is durable before it returns',
     async (how, message) => {
       const test = await threePending()
       const before = await test.seq()
       await test.desk.as(ada)[how]('s')
-      const told = await test.events(before)
-      expect(told.filter((event) => event.type === 'interaction_response')).toMatchObject(
+      const appended = await test.events(before)
+      expect(appended.filter((event) => event.type === 'interaction_response')).toMatchObject(
         [1, 2, 3].map(() => ({ settlement: 'cancelled', message, ...ada })),
       )
-      expect(told.at(-1)).toMatchObject({ type: 'session_status', status: 'running' })
-      expect(told.some((event) => event.type === 'context_cleared')).toBe(how === 'clear')
+      expect(appended.at(-1)).toMatchObject({ type: 'session_status', status: 'running' })
+      expect(appended.some((event) => event.type === 'context_cleared')).toBe(how === 'clear')
       expect((await test.desk.pending()).interactions).toEqual([])
     },
   )
 
-  it('clear forgets the agent’s own context, and the log stays', async () => {
+  it('clear drops the agent’s own context, and the log stays', async () => {
     const test = await threePending()
     await test.desk.report({ sessionId: 's', events: [{ type: 'agent_session', agentSessionId: 'thread' }] })
     const before = await test.events()
@@ -173,14 +173,14 @@ describe('[L8] what ends everything that is pending', () => {
     expect((await test.events()).slice(0, before.length)).toEqual(before)
   })
 
-  it('an interrupt of nothing leaves no trace', async () => {
+  it('an interrupt writes nothing if there is nothing to interrupt', async () => {
     const { desk, seq } = await testDesk()
     const before = await seq()
     await desk.as(ada).interrupt('s')
     expect(await seq()).toBe(before)
   })
 
-  it.each([true, false])('an error that the agent reports, fatal %j, cancels it all', async (fatal) => {
+  it.each([true, false])('an error that the agent reports, fatal %j, cancels everything', async (fatal) => {
     const test = await threePending()
     await test.desk.report({
       sessionId: 's',
@@ -190,14 +190,14 @@ describe('[L8] what ends everything that is pending', () => {
     expect((await test.events()).at(-2)).toMatchObject({ type: 'error', message: 'Oops', fatal })
   })
 
-  it('a call that ends and an error in one report settle each once', async () => {
+  it('a result and an error in one report settle each interaction once', async () => {
     const test = await threePending()
     const error = { type: 'error', code: 'boom', message: 'Oops', fatal: true } as const
     await test.desk.report({ sessionId: 's', events: [result('t', true), error, error] })
     expect(await settlements(test)).toEqual(['cancelled', 'cancelled', 'cancelled'])
   })
 
-  it('loss of the agent’s process cancels nothing', async () => {
+  it('the loss of the agent’s process cancels nothing', async () => {
     const test = await threePending()
     const [item] = (await test.desk.pending()).interactions
     const { settlement } = await waiting(test.desk, item!.interactionId)
@@ -207,7 +207,7 @@ describe('[L8] what ends everything that is pending', () => {
     expect(await isOver(settlement)).toBe(false)
   })
 
-  it('only the session that it is said of', async () => {
+  it('only the named session is affected', async () => {
     const { desk } = await threePending()
     const other = await desk.createSession({ id: 'other' })
     const { interaction } = await desk.open({

@@ -15,14 +15,16 @@ import {
   yes,
 } from './test-desk.test.helper.js'
 
-/** Two desks on one store, as two gateways on one database; `deaf` loses every doorbell. */
-async function twoDesks({ deaf = false } = {}) {
+/** Two desks on one store, as two gateways on one database; with `losesDoorbells` the second gets no doorbells. */
+async function twoDesks({ losesDoorbells = false } = {}) {
   const store: Store = { ...memoryStore(), shared: true }
   const clock = fakeClock()
   const errors: unknown[] = []
   const make = (prefix: string): Desk =>
     createDesk({
-      store: deaf ? { ...store, onAppend: (_: (notice: AppendNotice) => void) => () => undefined } : store,
+      store: losesDoorbells
+        ? { ...store, onAppend: (_: (notice: AppendNotice) => void) => () => undefined }
+        : store,
       clock,
       newId: countingIds(prefix),
       onError: (error) => errors.push(error),
@@ -42,7 +44,7 @@ function gate(): { opened: Promise<void>; open: () => void } {
 }
 
 describe('two desks on one store', () => {
-  it('an answer there wakes whoever waits here, who claims it before he acts', async () => {
+  it('an answer on one resolves the waiters of the other, which claims it first', async () => {
     const { here, there, store, open } = await twoDesks()
     const { interactionId } = await open(here, 'approval', listFiles)
     const { settlement } = await waiting(here, interactionId)
@@ -54,8 +56,8 @@ describe('two desks on one store', () => {
     expect(await there.wait(interactionId)).toMatchObject({ settlement: 'approved', inDoubt: true })
   })
 
-  it('who waits here is told that the session was deleted there, also if no event of its end was read', async () => {
-    const { here, there, open } = await twoDesks({ deaf: true })
+  it('a waiter learns that the other desk deleted its session, also if no event of the end was read', async () => {
+    const { here, there, open } = await twoDesks({ losesDoorbells: true })
     const { interactionId } = await open(here, 'approval', listFiles)
     const { settlement } = await waiting(here, interactionId)
     await there.as(ada).deleteSession('s')
@@ -63,7 +65,7 @@ describe('two desks on one store', () => {
     await expect(settlement).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  it('of those who wait on both, one may act', async () => {
+  it('of waiters on both, one may act', async () => {
     const { here, there, open } = await twoDesks()
     const { interactionId } = await open(here, 'approval', listFiles)
     const both = [await waiting(here, interactionId), await waiting(there, interactionId)]
@@ -72,7 +74,7 @@ describe('two desks on one store', () => {
     expect(settled.filter((one) => one.settlement === 'approved' && !one.inDoubt)).toHaveLength(1)
   })
 
-  it('[L3] answers on both: the first append wins, and the other desk shows it', async () => {
+  it('[L3] of answers on both, the first append wins, and the other desk returns it', async () => {
     const { here, there, open } = await twoDesks()
     const { interactionId } = await open(here, 'approval', listFiles)
     await there.snapshot('s')
@@ -89,7 +91,7 @@ describe('two desks on one store', () => {
     })
   })
 
-  it('[L6] a reprompt there moves who waits here', async () => {
+  it('[L6] a reprompt on one moves the waiters of the other to the new interaction', async () => {
     const { here, there, open } = await twoDesks()
     const { interactionId } = await open(here, 'form', port)
     const { settlement } = await waiting(here, interactionId)
@@ -103,7 +105,7 @@ describe('two desks on one store', () => {
     expect(await settlement).toMatchObject({ settlement: 'answered', interactionId: again!.interactionId })
   })
 
-  it('whoever is too late to make a session asks in the one that was made there', async () => {
+  it('a desk that creates a session too late asks in the one that the other created', async () => {
     const { there, store, clock } = await twoDesks()
     let made = false
     const desk = createDesk({
@@ -130,7 +132,7 @@ describe('two desks on one store', () => {
     desk.close()
   })
 
-  it('nothing is refused for what was not known here when it was decided', async () => {
+  it('no command is refused because of a stale state', async () => {
     const { there, store, clock } = await twoDesks()
     const appends = gate()
     const reads = gate()
@@ -159,7 +161,7 @@ describe('two desks on one store', () => {
     slow.close()
   })
 
-  it('a key that is kept while its session is deleted there does not outlive it', async () => {
+  it('a key that is written while the other desk deletes the session does not outlive it', async () => {
     const { here, there, store, clock, open } = await twoDesks()
     const own = { toolCallId: 't', attach: true }
     await open(here, 'question', database, own)
@@ -175,7 +177,7 @@ describe('two desks on one store', () => {
     late.close()
   })
 
-  it('what is appended there while the session is read here is not missed', async () => {
+  it('an event that one appends while the other loads the session is not missed', async () => {
     const { there, store, clock, open } = await twoDesks()
     const reads = gate()
     const read: Store['read'] = async (query) => {
@@ -195,7 +197,7 @@ describe('two desks on one store', () => {
     slow.close()
   })
 
-  it('who looks on is never shown what is pending, though memory is behind the store', async () => {
+  it('a waiter that does not claim never gets a pending interaction, although memory is behind the store', async () => {
     const { here, there, store, clock, open } = await twoDesks()
     const rings = new Set<(notice: AppendNotice) => void>()
     const looks = gate()
@@ -223,7 +225,7 @@ describe('two desks on one store', () => {
     slow.close()
   })
 
-  it('a deadline is kept by both, and settles once', async () => {
+  it('both meet a deadline, and it settles once', async () => {
     const { here, there, store, clock, errors, open } = await twoDesks()
     const { interactionId } = await open(here, 'question', database, { timeoutMs: 1000 })
     await there.snapshot('s')
@@ -235,8 +237,8 @@ describe('two desks on one store', () => {
     expect(errors).toEqual([])
   })
 
-  it('a deadline is kept by one who never used the session, when the desk that opened it is gone', async () => {
-    const { here, there, store, clock, errors, open } = await twoDesks({ deaf: true })
+  it('a desk that never used the session meets its deadline after the desk that opened it was closed', async () => {
+    const { here, there, store, clock, errors, open } = await twoDesks({ losesDoorbells: true })
     const { interactionId } = await open(here, 'question', database, { timeoutMs: 60_000 })
     here.close()
     for (let seconds = 0; seconds < 60; seconds += 5) {
@@ -248,7 +250,7 @@ describe('two desks on one store', () => {
     there.close()
   })
 
-  it('a session that is deleted there ends the wait here', async () => {
+  it('deleting a session on one ends the waits of the other', async () => {
     const { here, there, open } = await twoDesks()
     const { interactionId } = await open(here, 'question', database)
     const { settlement } = await waiting(here, interactionId)
@@ -260,7 +262,7 @@ describe('two desks on one store', () => {
     await expect(here.snapshot('s')).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  it('the same key sent to both counts once', async () => {
+  it('a request with the same key to both takes effect once', async () => {
     const { here, there } = await twoDesks()
     const send = (desk: Desk) =>
       desk.open({ sessionId: 's', kind: 'question', request: database, idempotencyKey: 'k' })
@@ -271,8 +273,8 @@ describe('two desks on one store', () => {
 })
 
 describe('lost doorbells', () => {
-  it('cost latency, never data: the next look at the store finds the answer', async () => {
-    const { here, there, clock, open } = await twoDesks({ deaf: true })
+  it('cost latency, never data: the next poll finds the answer', async () => {
+    const { here, there, clock, open } = await twoDesks({ losesDoorbells: true })
     const { interactionId } = await open(here, 'question', database)
     const { settlement } = await waiting(here, interactionId)
     await there.as(ada).respond({ interactionId, answer: sqlite })
@@ -281,8 +283,8 @@ describe('lost doorbells', () => {
     expect(await settlement).toMatchObject({ settlement: 'answered', answer: sqlite })
   })
 
-  it('cost nothing more while a desk starts: what it read before it looks for news is read again', async () => {
-    const { there, store, clock, open } = await twoDesks({ deaf: true })
+  it('are harmless while a desk starts: sessions that were loaded before the first poll are read again', async () => {
+    const { there, store, clock, open } = await twoDesks({ losesDoorbells: true })
     const heads = gate()
     const early = createDesk({
       store: { ...store, onAppend: () => () => undefined, head: () => heads.opened.then(() => store.head()) },
@@ -296,8 +298,8 @@ describe('lost doorbells', () => {
     early.close()
   })
 
-  it('a desk that has not heard yet decides on what is there, not on what it remembers', async () => {
-    const { here, there, open } = await twoDesks({ deaf: true })
+  it('a desk that got no doorbell decides on the state of the store, not on its memory', async () => {
+    const { here, there, open } = await twoDesks({ losesDoorbells: true })
     const { interactionId } = await open(here, 'question', database)
     await there.as(ada).respond({ interactionId, answer: sqlite })
     await expect(here.as(bob).respond({ interactionId, answer: sqlite })).rejects.toMatchObject({

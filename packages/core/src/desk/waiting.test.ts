@@ -15,7 +15,7 @@ import {
 } from './test-desk.test.helper.js'
 
 describe('waiting', () => {
-  it('a session’s own call opens and waits, and makes the session if it is new', async () => {
+  it('a call of a session handle opens and waits, and creates the session if it is new', async () => {
     const { desk } = await testDesk()
     const asked = desk.session('fresh', { agent: 'demo', cwd: '/work' }).ask(database)
     await tick()
@@ -26,7 +26,7 @@ describe('waiting', () => {
     expect((await desk.snapshot('fresh')).session).toMatchObject({ agent: 'demo', cwd: '/work' })
   })
 
-  it('asks in each of its ways', async () => {
+  it('works for every kind', async () => {
     const { desk } = await testDesk()
     const session = desk.session('s')
     const asked = [
@@ -46,18 +46,18 @@ describe('waiting', () => {
     expect(pending[1]!.request).toEqual({ input: 1, title: 'One' })
   })
 
-  it('aborted before it began, it reads nothing that could fail', async () => {
+  it('reads nothing that could fail if it is aborted before it starts', async () => {
     const test = await testDesk()
     const { interactionId } = await test.open('question', database)
     const desk = test.restart({ store: { ...test.store, read: () => Promise.reject(new Error('the disk')) } })
     await desk.ready
     const wait = desk.wait(interactionId, { signal: AbortSignal.abort(new Error('gone')), sessionId: 's' })
     await expect(wait).rejects.toThrow('gone')
-    // What nobody hears of would fail the run.
+    // An unhandled rejection would fail the test run.
     await tick()
   })
 
-  it('ends with the desk, though its session was still being read', async () => {
+  it('ends with the desk, although its session was still being read', async () => {
     const test = await testDesk()
     const { interactionId } = await test.open('question', database)
     const desk = test.restart()
@@ -67,7 +67,7 @@ describe('waiting', () => {
     await expect(wait).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  it('gets what it claims, though the desk is closed meanwhile', async () => {
+  it('gets the settlement that it claims, although the desk is closed meanwhile', async () => {
     const { desk, events } = await testDesk()
     const approved = desk.session('s').approve({ toolName: 'Bash', ...listFiles })
     await tick()
@@ -79,7 +79,7 @@ describe('waiting', () => {
     expect((await events()).at(-2)).toMatchObject({ type: 'interaction_delivered' })
   })
 
-  it('can be given up, though an answer failed before it was written', async () => {
+  it('can be aborted, although an answer failed before it was written', async () => {
     const ids = countingIds()
     let isBroken = false
     const newId = () => {
@@ -97,7 +97,7 @@ describe('waiting', () => {
     await expect(wait).rejects.toThrow('gone')
   })
 
-  it('what it gets is its own to change', async () => {
+  it('returns a copy that the caller may change', async () => {
     const { desk } = await testDesk()
     const own = { toolName: 'Bash', toolCallId: 't', attach: true, input: { command: 'ls' } }
     const approved = desk.session('s').approve(own)
@@ -110,7 +110,7 @@ describe('waiting', () => {
     expect(await desk.session('s').approve(own)).toMatchObject({ input: { command: 'ls' }, inDoubt: true })
   })
 
-  it('aborting only stops waiting', async () => {
+  it('an abort only ends the wait', async () => {
     const { desk, open, seq } = await testDesk()
     const { interactionId } = await open('question', database)
     const abort = new AbortController()
@@ -125,7 +125,7 @@ describe('waiting', () => {
     expect(await settlement).toMatchObject({ settlement: 'answered', answer: sqlite })
   })
 
-  it('aborting before it has begun to wait stops it, too', async () => {
+  it('an abort before the wait has started ends it, too', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', database)
     const abort = new AbortController()
@@ -139,14 +139,14 @@ describe('waiting', () => {
     })
   })
 
-  it('whoever has given up asks nothing any more', async () => {
+  it('an aborted call opens nothing', async () => {
     const { desk } = await testDesk()
     const asked = desk.session('s').ask({ ...database, signal: AbortSignal.abort() })
     await expect(asked).rejects.toMatchObject({ name: 'AbortError' })
     expect((await desk.pending()).interactions).toEqual([])
   })
 
-  it('whoever asked can take the question back with a signal', async () => {
+  it('the caller can cancel its question with a signal', async () => {
     const { desk } = await testDesk()
     const abort = new AbortController()
     const asked = desk.session('s').ask({ ...database, cancelOn: abort.signal })
@@ -159,7 +159,7 @@ describe('waiting', () => {
     await expect(late).rejects.toMatchObject({ name: 'AbortError' })
   })
 
-  it('[L6] a form that was asked again is taken back, too', async () => {
+  it('[L6] the signal also cancels a reprompted form', async () => {
     const { desk } = await testDesk()
     const abort = new AbortController()
     const asked = desk.session('s').form({ ...(port as FormRequest), cancelOn: abort.signal })
@@ -173,7 +173,7 @@ describe('waiting', () => {
     expect((await desk.pending()).interactions).toEqual([])
   })
 
-  it('a signal that comes after the answer changes nothing', async () => {
+  it('a signal after the answer changes nothing', async () => {
     const { desk } = await testDesk()
     const abort = new AbortController()
     const asked = desk.session('s').ask({ ...database, cancelOn: abort.signal })
@@ -184,7 +184,7 @@ describe('waiting', () => {
     expect(await asked).toMatchObject({ settlement: 'answered' })
   })
 
-  it('an aborted waiter claims nothing: what it would have run is not in doubt for the next', async () => {
+  it('an aborted waiter claims nothing, so the approval is not in doubt for the next waiter', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
     const abort = new AbortController()
@@ -197,7 +197,7 @@ describe('waiting', () => {
     expect(await desk.wait(interactionId)).toMatchObject({ settlement: 'approved', inDoubt: false })
   })
 
-  it('closing the desk rejects who waits as unavailable, and what is pending stays so', async () => {
+  it('closing the desk rejects waiters as unavailable, and pending interactions stay pending', async () => {
     const { desk, clock, open, seq, restart } = await testDesk()
     const { interactionId } = await open('question', database)
     const { settlement } = await waiting(desk, interactionId)
@@ -213,7 +213,7 @@ describe('waiting', () => {
     expect((await restart().pending()).interactions).toMatchObject([{ interactionId, status: 'pending' }])
   })
 
-  it('a desk that is closed while it starts arms no timer', async () => {
+  it('a desk that is closed while it starts sets no timer', async () => {
     const { desk, clock, open, restart } = await testDesk({ retentionMs: 1e9 })
     await open('question', database)
     desk.close()
@@ -225,12 +225,12 @@ describe('waiting', () => {
 })
 
 describe('listeners', () => {
-  it('hear of each append when it is durable, in the order of the log', async () => {
+  it('get each append when it is durable, in the order of the log', async () => {
     const { desk, store, open } = await testDesk()
-    const heard: number[] = []
+    const received: number[] = []
     const checks: Promise<void>[] = []
     const off = desk.on(({ sessionId, head, events }) => {
-      heard.push(...events.map((event) => event.seq))
+      received.push(...events.map((event) => event.seq))
       const check = async () => expect(await store.read({ sessionId, limit: 1000 })).toHaveLength(head.seq)
       checks.push(check())
     })
@@ -238,24 +238,24 @@ describe('listeners', () => {
     await desk.as(ada).respond({ interactionId, answer: sqlite })
     off()
     await open('question', database)
-    expect(heard).toEqual([2, 3, 4, 5, 6, 7])
+    expect(received).toEqual([2, 3, 4, 5, 6, 7])
     await Promise.all(checks)
   })
 
-  it('a listener that throws harms nobody', async () => {
+  it('a listener that throws does not affect others', async () => {
     const { desk, open, errors } = await testDesk()
-    const heard: number[] = []
+    const received: number[] = []
     desk.on(() => {
       throw new Error('oops')
     })
-    desk.on(({ head }) => heard.push(head.seq))
+    desk.on(({ head }) => received.push(head.seq))
     await open('question', database)
-    expect(heard).toEqual([4])
+    expect(received).toEqual([4])
     expect(errors).toMatchObject([{ message: 'oops' }])
   })
 })
 
-it('who is told of errors and makes another keeps nobody from anything', async () => {
+it('an onError that throws does not affect others', async () => {
   const report = vi.spyOn(console, 'error').mockImplementation(() => undefined)
   onTestFinished(() => report.mockRestore())
   const fail = () => {

@@ -15,8 +15,8 @@ const regions = {
   ],
 }
 
-describe('what broke elsewhere', () => {
-  it('lessons 1 and 2: answers by index reach the agent by question, in order, and each label whole', async () => {
+describe('mistakes that other products made', () => {
+  it('answers by index reach the agent per question, in order, and with whole labels', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', regions, { toolCallId: 't' })
     const { settlement } = await waiting(desk, interactionId)
@@ -27,7 +27,7 @@ describe('what broke elsewhere', () => {
     })
   })
 
-  it('lesson 5: after a reload what is open is open, and what was denied is denied', async () => {
+  it('after a reload pending interactions are pending, and denied ones are denied', async () => {
     const { desk, open, restart } = await testDesk()
     const unanswered = await open('question', database)
     const denied = await open('approval', listFiles)
@@ -38,7 +38,7 @@ describe('what broke elsewhere', () => {
     expect(state.interactions).toMatchObject([{ interactionId: denied.interactionId, settlement: 'denied' }])
   })
 
-  it('lessons 12 and 13: an interaction has one place in the session, from request to result', async () => {
+  it('an interaction has one position in the session, from request to result', async () => {
     const { desk, open } = await testDesk()
     const call = { type: 'tool_call', toolCallId: 't', toolName: 'Bash', input: listFiles.input } as const
     await desk.report({ sessionId: 's', events: [call] })
@@ -57,7 +57,7 @@ describe('what broke elsewhere', () => {
     expect(pending).toEqual([])
   })
 
-  it('lessons 17 and 37: the agent’s own id is kept as soon as it is known, and is not the session’s', async () => {
+  it('the agent’s own session id is stored as soon as it is known, and differs from the session id', async () => {
     const { desk, open, restart } = await testDesk({ session: { agent: 'demo' } })
     const { interactionId } = await open('question', database)
     await desk.report({ sessionId: 's', events: [{ type: 'agent_session', agentSessionId: 'thread-1' }] })
@@ -67,7 +67,7 @@ describe('what broke elsewhere', () => {
     expect(state).toMatchObject({ agentSessionId: 'thread-2', pending: [{ interactionId }] })
   })
 
-  it('lesson 18: a replay of the log has what is pending, as the live state has', async () => {
+  it('a replay of the log has the same pending interactions as the live state', async () => {
     const { desk, store, open } = await testDesk()
     await open('question', database)
     const { interactionId } = await open('approval', listFiles)
@@ -75,13 +75,13 @@ describe('what broke elsewhere', () => {
     expect(stateToJson(await replay(store, 's'))).toEqual((await desk.snapshot('s')).state)
   })
 
-  it('lesson 32: a question of a subagent says which agent asks', async () => {
+  it('a question of a subagent says which agent asks', async () => {
     const { desk, open } = await testDesk()
     await open('question', database, { agentId: 'reviewer' })
     expect((await desk.pending()).interactions).toMatchObject([{ agentId: 'reviewer' }])
   })
 
-  it('lesson 38: what becomes of an interaction stands where it was asked, whatever runs by then', async () => {
+  it('the settlement of an interaction is shown where it was asked, also if another turn runs by then', async () => {
     const { desk, open, events } = await testDesk({ session: { agent: 'demo' } })
     await desk.report({ sessionId: 's', events: [{ type: 'turn_started', turnId: 'one' }] })
     const { interactionId } = await open('question', database, { turnId: 'one', responseId: 'r' })
@@ -99,7 +99,7 @@ describe('what broke elsewhere', () => {
     for (const event of about) expect(event).toMatchObject({ turnId: 'one', responseId: 'r' })
   })
 
-  it('lesson 43: a long input is stored and shown whole', async () => {
+  it('a long input is stored and shown completely', async () => {
     const { desk, open } = await testDesk()
     const command = `echo ${'x'.repeat(500_000)}; rm -rf /`
     const { interactionId } = await open('approval', { input: { command } })
