@@ -30,6 +30,7 @@ const rewritten = [
   'tests/cluster/',
   'tests/connectors/',
   'tests/durability/',
+  'tests/e2e/',
   'tests/simulation/',
   'tests/transports/',
   'bench/core/',

@@ -21,7 +21,7 @@ interface Adopted {
   created: boolean
 }
 
-/** What shows an interaction: the call it stands at, and how it ended. */
+/** For each interaction its tool call and its settlement. */
 function shown(events: SessionEvent[]): object[] {
   return events.flatMap((event) =>
     event.type === 'interaction_response'
@@ -105,7 +105,7 @@ it('a pending interaction is answered once, where it was asked, and then shown',
   expect(await auditOf(gateway, asked)).toBe(1)
 })
 
-/** Whether a log holds every call of that history once, in its order, and its end. */
+/** Checks that a log has every call of that history once and in order, and its end. */
 function expectWhole(events: SessionEvent[], { id, calls }: { id: string; calls: number }): void {
   const ids = (type: 'tool_call' | 'tool_result') =>
     events.flatMap((event) => (event.type === type ? [event.toolCallId] : []))
@@ -134,8 +134,8 @@ it('a session that several commands adopt at the same time exists once', async (
   const gateway = shared()
   const history = await longTranscript(3, newFolder())
   const ended = await Promise.all([0, 1, 2].map(() => outcome(adopt(gateway, history.file, '--json'))))
-  const told = ended.map(({ stdout }) => (JSON.parse(stdout) as Adopted).created)
-  expect(told.filter(Boolean)).toHaveLength(1)
+  const created = ended.map(({ stdout }) => (JSON.parse(stdout) as Adopted).created)
+  expect(created.filter(Boolean)).toHaveLength(1)
   expectWhole(await logOf(gateway, `claude.${history.id}`), history)
 })
 

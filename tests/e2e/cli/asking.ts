@@ -29,7 +29,7 @@ export function inShell(
   }
 }
 
-/** The id that a command says it waits for. */
+/** The id of the interaction that a command prints while it waits. */
 export async function waitsFor(command: Command): Promise<string> {
   const said = () => /askback wait (\S+).*\n/.exec(command.stderr)?.[1] ?? ''
   await expect.poll(said).not.toBe('')
@@ -41,7 +41,7 @@ export async function interactionOf(gateway: RunningGateway, id: string): Promis
   return body.interaction
 }
 
-/** Answers what a command waits for, and returns how it ended. */
+/** Answers the interaction that a command waits for, and returns the exit of the command. */
 export async function answered(
   gateway: RunningGateway,
   command: Command,
@@ -60,7 +60,7 @@ export async function end(
   return { code, stdout: command.stdout, stderr: command.stderr }
 }
 
-/** One that needs nobody to answer. */
+/** A request that is answered without a person. */
 export function outcome(args: string[], env?: Record<string, string>, stdin?: string) {
   return end(run(args, env, stdin === undefined ? {} : { stdin }))
 }

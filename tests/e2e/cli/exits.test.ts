@@ -13,7 +13,7 @@ const documented = [...guide.matchAll(/^\| (\d+) +\| (.+?) +\|$/gm)].map(
 
 const approval = () => run(['request-approval', '--tool', 'deploy', '--data', shared().data])
 
-/** One way to each of them. */
+/** One command for each exit code. */
 const ways: Record<number, () => Promise<number | null>> = {
   0: async () => (await answered(shared(), approval(), { decision: 'approve' })).code,
   1: async () => (await outcome(['ask', '?', '--session', 'nowhere', '--data', shared().data])).code,
@@ -37,7 +37,7 @@ const ways: Record<number, () => Promise<number | null>> = {
   141: () => withoutReader('stdout', ['sessions', '--data', shared().data]),
 }
 
-/** Whoever reads what the command says is gone before it says it. */
+/** Closes stdout before the command writes to it. */
 function withoutReader(which: 'stdout' | 'stderr', args: string[]): Promise<number | null> {
   const { PATH = '' } = process.env
   const child = spawn(process.execPath, [file, ...args], { env: { PATH }, stdio: ['ignore', 'pipe', 'pipe'] })

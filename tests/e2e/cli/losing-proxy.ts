@@ -11,8 +11,8 @@ afterEach(() => {
 })
 
 /**
- * Passes everything on, but cuts the connection instead of giving back the first answer to a request to ask, once what
- * happens `meanwhile` is done.
+ * Forwards everything, but loses the first response to a request that opens an interaction: runs `meanwhile`, and then closes the
+ * connection.
  */
 export function losesFirstAnswer(
   gateway: RunningGateway,
@@ -29,12 +29,12 @@ export function losesFirstAnswer(
   })
 }
 
-/** Passes everything on, a cancel once what happens before it is done. */
+/** Forwards everything; a cancel only after the given work is done. */
 export function beforeCancel(gateway: RunningGateway, use: () => Promise<unknown>): Promise<string> {
   return proxy(gateway, { before: async ({ method }) => void (method === 'DELETE' && (await use())) })
 }
 
-/** A person approves what was asked, and another process with the same credential reads that first. */
+/** A person approves the request, and another process with the same credential claims the approval first. */
 export function approvedToAnother(gateway: RunningGateway): (item: Interaction) => Promise<void> {
   return async (item) => {
     await gateway.call('POST', `${at(item)}/response`, { body: { answer: { decision: 'approve' } } })
@@ -44,7 +44,7 @@ export function approvedToAnother(gateway: RunningGateway): (item: Interaction) 
 
 interface Interference {
   before?: (incoming: IncomingMessage) => Promise<void>
-  /** Whether the connection is cut instead of giving back this answer. */
+  /** Whether the connection is closed instead of forwarding this response. */
   keeps?: (incoming: IncomingMessage, answer: IncomingMessage) => Promise<boolean>
 }
 

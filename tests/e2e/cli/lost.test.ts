@@ -16,7 +16,7 @@ import { approvedToAnother, beforeCancel, losesFirstAnswer } from './losing-prox
 
 const shared = sharedGateway()
 
-it('what a killed command asked can be claimed by another [L10]', async () => {
+it('the answer to a killed command can be claimed by another [L10]', async () => {
   const gateway = shared()
   const killed = run(['ask', 'Which?', ...databases, '--data', gateway.data])
   const id = await waitsFor(killed)
@@ -24,7 +24,7 @@ it('what a killed command asked can be claimed by another [L10]', async () => {
   const waiting = run(['wait', id, '--data', gateway.data])
   expect(await answered(gateway, waiting, picks('SQLite'))).toMatchObject({ code: 0, stdout: 'SQLite\n' })
   expect(await interactionOf(gateway, id)).toMatchObject({ delivered: true })
-  // An answer can be read again; it grants nothing.
+  // An answer can be returned again, because it does not let anything run.
   expect(await outcome(['wait', id, '--data', gateway.data])).toMatchObject({ code: 0, stdout: 'SQLite\n' })
 })
 
@@ -124,7 +124,7 @@ it('[L6] follows a form that was superseded while the response to its first requ
   expect(refused).toMatchObject({ status: 400 })
 })
 
-it('[L10] cancels what it does not know yet to be open when two signals come', async () => {
+it('[L10] cancels a request whose response has not arrived yet when two signals come', async () => {
   const gateway = shared()
   const sessionId = await gateway.session()
   let opened = ''
@@ -138,7 +138,7 @@ it('[L10] cancels what it does not know yet to be open when two signals come', a
   expect(await interactionOf(gateway, opened)).toMatchObject({ settlement: 'cancelled' })
 })
 
-it('says what is still pending when the gateway could not be reached to cancel it', async () => {
+it('says which interaction is still pending if the gateway could not be reached to cancel it', async () => {
   const gateway = await serve({ port: await portToKeep() })
   const command = run(['ask', 'Which?', '--data', gateway.data])
   const id = await waitsFor(command)

@@ -28,7 +28,7 @@ export async function connect(
   return client
 }
 
-/** One client for all tests of a block that leave it as it was. */
+/** One client for all tests of a block that do not change it. */
 export function sharedClient(how: How, gateway: () => RunningGateway): () => Client {
   let shared: Client | undefined
   beforeAll(async () => {
@@ -45,7 +45,7 @@ export function http({ ready }: RunningGateway, token: string, query = ''): Stre
   })
 }
 
-/** Finds the gateway by its data folder, or as the environment says. */
+/** Finds the gateway by its data folder, or by the environment. */
 function stdio(
   { data, ready }: RunningGateway,
   args: string[],
@@ -59,7 +59,7 @@ function stdio(
   })
 }
 
-export interface Told {
+export interface ToolCallResult {
   text: string
   interaction: unknown
   isError: boolean
@@ -70,7 +70,7 @@ export async function call(
   name: string,
   given: Record<string, unknown>,
   options: RequestOptions & { meta?: Record<string, unknown> } = {},
-): Promise<Told> {
+): Promise<ToolCallResult> {
   const { meta, ...rest } = options
   const result = await client.callTool(
     { name, arguments: given, ...(meta && { _meta: meta }) },
@@ -85,7 +85,7 @@ export async function call(
   }
 }
 
-/** What waits for a person and was not there before. */
+/** Waits for a pending interaction that was not returned before. */
 export async function nextPending(gateway: RunningGateway, known: string[] = []): Promise<Interaction> {
   const find = async () => {
     const { body } = await gateway.call<{ interactions: Interaction[] }>('GET', '/api/interactions')

@@ -136,7 +136,7 @@ it('a gateway that drains ends requests in progress, and what is pending stays p
   const gateway = await serve()
   const client = await connect('http', gateway)
   const asked = call(client, 'ask_user', asks).then(
-    () => 'told',
+    () => 'answered',
     () => 'cut',
   )
   const { interactionId } = await nextPending(gateway)

@@ -168,25 +168,30 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
 it('gets progress while it waits for a person, which prevents its timeout', async () => {
   const client = await connect('stdio', shared(), ['--progress', '200ms'])
   stopTime()
-  let heard = 0
+  let progressCount = 0
   const onprogress = () => {
-    heard += 1
+    progressCount += 1
     vi.advanceTimersByTime(1000)
   }
   const options = { timeout: 1500, resetTimeoutOnProgress: true, onprogress }
   const asked = call(client, 'ask_user', { questions: [database] }, options)
   const item = await nextPending(shared())
-  await expect.poll(() => heard).toBeGreaterThan(3)
+  await expect.poll(() => progressCount).toBeGreaterThan(3)
   await respond(shared(), item, picks('SQLite'))
   expect((await asked).text).toContain('SQLite')
 })
 
 it('gets progress over HTTP at once', async () => {
   const client = await connect('http', shared())
-  let heard = 0
-  const asked = call(client, 'ask_user', { questions: [database] }, { onprogress: () => (heard += 1) })
+  let progressCount = 0
+  const asked = call(
+    client,
+    'ask_user',
+    { questions: [database] },
+    { onprogress: () => (progressCount += 1) },
+  )
   const item = await nextPending(shared())
-  await expect.poll(() => heard).toBeGreaterThan(0)
+  await expect.poll(() => progressCount).toBeGreaterThan(0)
   await respond(shared(), item, picks('SQLite'))
   await asked
 })

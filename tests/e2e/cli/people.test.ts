@@ -59,7 +59,7 @@ async function opened(gateway: RunningGateway, body: object): Promise<Interactio
 }
 
 const shared = sharedGateway()
-/** For lists: what others leave behind would stand in them. */
+/** A gateway of its own for tests of lists, which would show the interactions of other tests. */
 const own = sharedGateway()
 
 it.each([

@@ -15,7 +15,7 @@ export interface Transcript {
 const COMMAND = 'db=$(askback ask "Which database?")'
 let made = 0
 
-/** What Claude Code or Codex writes of a session in which a script has asked, under a home of its own. */
+/** The transcript that Claude Code or Codex writes of a session in which a script has asked, in its own home folder. */
 export function transcript(
   agent: Agent,
   {
@@ -31,7 +31,7 @@ export function transcript(
   return { file, id }
 }
 
-/** About so many megabytes in one turn, as of an agent that was left alone for a day. */
+/** A transcript of about so many megabytes in one turn, as of an agent that ran unattended for a day. */
 export async function longTranscript(
   megabytes: number,
   cwd: string,
@@ -47,7 +47,7 @@ export async function longTranscript(
     const use = [{ type: 'tool_use', id: toolCallId, name: 'Bash', input: { command: `step ${index}` } }]
     const result = [{ type: 'tool_result', tool_use_id: toolCallId, content: output }]
     out.write(`${JSON.stringify(line('assistant', use, `a${index}`))}\n`)
-    // Claude Code keeps it twice.
+    // Claude Code stores it twice.
     const kept = { ...line('user', result, `r${index}`), toolUseResult: { stdout: output } }
     if (!out.write(`${JSON.stringify(kept)}\n`)) await once(out, 'drain')
   }

@@ -6,7 +6,7 @@ import { clockOf, jumpClock } from './set-clock.js'
 const MINUTE = 60_000
 
 describe('[L4] a gateway on a file whose clock is set', () => {
-  it('forwards, past a deadline: it times out at once for readers and for answers', async () => {
+  it('forwards, past a deadline: the interaction times out at once, for reads and for answers', async () => {
     const { gateway, item } = await opened({ jumpMs: 2 * MINUTE })
     jumpClock(gateway)
     // Much less than the minute that was left, and much more than the second that it needs.
@@ -17,7 +17,7 @@ describe('[L4] a gateway on a file whose clock is set', () => {
     expect(late).toMatchObject({ status: 409, body: { error: { code: 'already_settled' } } })
   })
 
-  it('backwards: what is pending keeps its time, and times in the log do not run backwards', async () => {
+  it('backwards: pending interactions keep their remaining time, and times in the log do not decrease', async () => {
     const { gateway, item } = await opened({ jumpMs: -60 * MINUTE })
     const before = await now(gateway, item)
     jumpClock(gateway)

@@ -21,7 +21,7 @@ async function seriousFindings(page: Page): Promise<string[]> {
     const { violations } = await checker.run()
     return (
       violations
-        // Who cannot see the page walks through it by its headings.
+        // People who use a screen reader navigate by headings.
         .filter(({ id, impact }) => impact === 'serious' || impact === 'critical' || id === 'heading-order')
         .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
     )

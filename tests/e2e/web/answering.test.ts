@@ -1,7 +1,7 @@
 import type { Locator } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { serve } from '../http/gateways.js'
-import { ask, standing } from './asking.js'
+import { ask, readInteraction } from './asking.js'
 import { goTo, pressUntil } from './browser.js'
 import { openWindow } from './window.js'
 
@@ -31,11 +31,11 @@ it('a text in the composer answers the question that the card shows', async () =
   await page.locator('form textarea').last().fill('Friday')
   await page.keyboard.press('Enter')
   await expect
-    .poll(async () => (await standing(gateway, item)).answer)
+    .poll(async () => (await readInteraction(gateway, item)).answer)
     .toEqual({ answers: [{ selected: ['Bob'] }, { selected: [], other: 'Friday' }] })
 })
 
-it('a form that the gateway refuses leaves the focus at the field to correct', async () => {
+it('a form that the gateway refuses moves the focus to the field to correct', async () => {
   const gateway = await serve()
   const fields = [
     { name: 'name', type: 'text', label: 'Name' },
@@ -53,7 +53,7 @@ it('a form that the gateway refuses leaves the focus at the field to correct', a
     .toBe(true)
 })
 
-it('“N” leads into the form for a new session, and an outside session has no context to clear', async () => {
+it('“N” opens the form for a new session, and an outside session has no context to clear', async () => {
   const gateway = await serve()
   const item = await ask(gateway, twoQuestions)
   const page = await openWindow(gateway)

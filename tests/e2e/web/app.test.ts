@@ -4,19 +4,19 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { portToKeep, serve } from '../http/gateways.js'
-import { ask, database, release, standing } from './asking.js'
+import { ask, database, release, readInteraction } from './asking.js'
 import { goTo, pressUntil, settle } from './browser.js'
 import { takeTour } from './tour.js'
 import { openWindow } from './window.js'
 
 describe('the first minute', () => {
-  it('takes the tour from the first page to its end, with nothing set up', async () => {
+  it('takes the tour from the first page to its end, without any setup', async () => {
     const page = await openWindow(await serve())
     await takeTour(page)
     await expect.poll(() => page.locator('.ab-card[data-phase=settled]').count()).toBe(5)
   })
 
-  it('leads to the tour before its agent has been told to begin', async () => {
+  it('opens the tour before its agent has received the first message', async () => {
     const page = await openWindow(await serve())
     await page.route('**/messages', () => undefined)
     await page.getByRole('button', { name: 'Take the tour' }).click()
@@ -24,7 +24,7 @@ describe('the first minute', () => {
     await expect.poll(() => page.url()).toMatch(/#\/s\//)
   })
 
-  it('is told by a keyboard alone', async () => {
+  it('has a question that is answered with the keyboard alone', async () => {
     const gateway = await serve()
     const page = await openWindow(gateway)
     const item = await ask(gateway, database)
@@ -33,17 +33,17 @@ describe('the first minute', () => {
     await page.locator('.ab-card').first().focus()
     await page.keyboard.press('2')
     await expect.poll(() => page.getByRole('radio', { name: /Postgres/ }).isChecked()).toBe(true)
-    // Controls take nothing until they have been on the screen for a moment.
+    // Controls are disabled until they have been on the screen for a moment.
     await expect.poll(() => page.getByRole('button', { name: 'Submit' }).isEnabled()).toBe(true)
     await page.keyboard.press('Enter')
     await expect
-      .poll(async () => (await standing(gateway, item)).answer)
+      .poll(async () => (await readInteraction(gateway, item)).answer)
       .toEqual({ answers: [{ selected: ['Postgres'] }] })
   })
 })
 
 describe('a person with more than one window', () => {
-  it('sees in the others what was answered in one, by whom and where', async () => {
+  it('sees in the others an answer from one, with the person and the surface', async () => {
     const gateway = await serve()
     const item = await ask(gateway, database)
     const first = await openWindow(gateway)
@@ -57,11 +57,11 @@ describe('a person with more than one window', () => {
     await expect.poll(() => outcome.innerText()).toMatch(/^Answered\s*by you in the browser$/)
     await second.getByRole('status').getByText('Answered by you in the browser.').waitFor()
     await expect
-      .poll(async () => (await standing(gateway, item)).answer)
+      .poll(async () => (await readInteraction(gateway, item)).answer)
       .toEqual({ answers: [{ selected: ['SQLite'] }] })
   })
 
-  it('finds what was chosen but not sent after a reload', async () => {
+  it('finds an unsent choice again after a reload', async () => {
     const gateway = await serve()
     const item = await ask(gateway, database)
     const page = await openWindow(gateway)
@@ -73,8 +73,8 @@ describe('a person with more than one window', () => {
   })
 })
 
-describe('a gateway that goes away', () => {
-  it('leaves a half-filled form as it is, and takes it when it is back', async () => {
+describe('a gateway that becomes unreachable', () => {
+  it('does not change a half-filled form, and accepts it after the restart', async () => {
     const port = await portToKeep()
     const before = await serve({ port })
     const item = await ask(before, release)
@@ -87,14 +87,14 @@ describe('a gateway that goes away', () => {
     const after = await serve({ data: before.data, port })
     await expect.poll(() => page.getByText('The gateway can’t be reached.').isVisible()).toBe(false)
     await expect.poll(() => page.getByLabel('Version').inputValue()).toBe('1.2.3')
-    const isSettled = async () => (await standing(after, item)).status === 'settled'
+    const isSettled = async () => (await readInteraction(after, item)).status === 'settled'
     await pressUntil(page.getByRole('button', { name: 'Submit' }), isSettled)
     await expect
-      .poll(async () => (await standing(after, item)).answer)
+      .poll(async () => (await readInteraction(after, item)).answer)
       .toEqual({ values: { version: '1.2.3', notes: 'while it was down' } })
   })
 
-  it('gets an answer that was given meanwhile, once', async () => {
+  it('gets an answer from the time in between, once', async () => {
     const port = await portToKeep()
     const before = await serve({ port })
     const item = await ask(before, database)
@@ -106,13 +106,13 @@ describe('a gateway that goes away', () => {
     const queued = page.getByText(/Askback keeps your answer and/)
     await pressUntil(page.getByRole('button', { name: 'Submit' }), () => queued.isVisible())
     const after = await serve({ data: before.data, port })
-    await expect.poll(async () => (await standing(after, item)).status).toBe('settled')
+    await expect.poll(async () => (await readInteraction(after, item)).status).toBe('settled')
     await page.getByText(/Selected:/).waitFor()
   })
 })
 
 describe('on a phone', () => {
-  it('fits, and reaches every session through the menu', async () => {
+  it('the page fits, and the menu leads to every session', async () => {
     const gateway = await serve()
     const item = await ask(gateway, database)
     const page = await openWindow(gateway, { viewport: { width: 375, height: 720 }, hasTouch: true })
@@ -129,12 +129,12 @@ describe('on a phone', () => {
     await expect.poll(overflow).toBe(0)
     await expect.poll(() => page.locator('header:visible').count()).toBe(1)
     await settle(page.locator('.ab-card'), 'Submit')
-    await expect.poll(async () => (await standing(gateway, item)).status).toBe('settled')
+    await expect.poll(async () => (await readInteraction(gateway, item)).status).toBe('settled')
   })
 })
 
-describe('what an agent sends', () => {
-  it('is shown as text, and nothing of it runs', async () => {
+describe('content from an agent', () => {
+  it('is shown as text, and no part of it runs', async () => {
     const gateway = await serve()
     const evil =
       '<img src=x onerror="alert(1)"><script>alert(2)</script> [click](javascript:alert(3)) \u202Etxt.exe \u001b[31mred'
@@ -160,7 +160,7 @@ describe('what an agent sends', () => {
     await expect.poll(() => page.locator('.ab-hidden-character').count()).toBeGreaterThan(0)
   })
 
-  it('turns nothing around, wherever it stands', async () => {
+  it('cannot change the direction of other text', async () => {
     const gateway = await serve()
     const turned = 'gpj\u202e.exe\u2066\u200b'
     const { body } = await gateway.call<{ session: { id: string } }>('POST', '/api/sessions', {
@@ -194,7 +194,7 @@ describe('what an agent sends', () => {
     }
   })
 
-  it('is shown from its beginning, where it is longer than the window', async () => {
+  it('is shown from its beginning if it is longer than the window', async () => {
     const gateway = await serve()
     const fields = Array.from({ length: 30 }, (_, index) => ({ name: `f${index}`, type: 'text' }))
     const request = { message: 'A long form', schema: { fields } }
@@ -209,7 +209,7 @@ describe('what an agent sends', () => {
     await expect.poll(() => page.getByRole('button', { name: 'An answer is needed' }).count()).toBe(0)
   })
 
-  it('opens at its end however long it is', async () => {
+  it('is shown at its end when a long session is opened', async () => {
     const data = newFolder()
     const store = sqliteStore({ path: join(data, 'askback.db') })
     const desk = createDesk({ store })
@@ -227,7 +227,7 @@ describe('what an agent sends', () => {
     await expect.poll(() => page.locator('.ab-conversation *').count()).toBeLessThan(20_000)
   })
 
-  it('can be read back to its first words, and left there in peace', async () => {
+  it('can be scrolled back to its beginning, and new content does not move the view', async () => {
     const data = newFolder()
     const store = sqliteStore({ path: join(data, 'askback.db') })
     const desk = createDesk({ store })

@@ -41,7 +41,7 @@ export async function ask(gateway: RunningGateway, body: unknown, given?: string
   return opened.interaction
 }
 
-export async function standing(
+export async function readInteraction(
   gateway: RunningGateway,
   { sessionId, interactionId }: Interaction,
 ): Promise<Interaction> {

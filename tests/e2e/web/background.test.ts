@@ -10,7 +10,7 @@ interface Shown {
   isClosed: boolean
 }
 
-/** As a page in a tab behind others: it is not seen, and has no frames. */
+/** Makes the page behave as in a background tab: it is hidden, and has no animation frames. */
 async function hide(page: Page): Promise<void> {
   await page.addInitScript(() => {
     Object.defineProperty(document, 'hidden', { get: () => true })
@@ -53,8 +53,8 @@ async function isReady(page: Page): Promise<void> {
 
 const asks = { title: 'An agent has a question', isClosed: false }
 
-describe('a window that nobody looks at', () => {
-  it('tells of what begins to wait, and leads there', async () => {
+describe('a hidden window', () => {
+  it('shows a notification for each new request, which opens the request', async () => {
     const gateway = await serve()
     const page = await openWindow(gateway)
     await hide(page)
@@ -66,7 +66,7 @@ describe('a window that nobody looks at', () => {
     await expect.poll(() => page.url()).toContain(sessionId)
   })
 
-  it('counts and tells of more than one page', async () => {
+  it('counts and notifies also if there is more than one page of requests', async () => {
     const gateway = await serve()
     const sessionId = await gateway.session()
     for (let index = 0; index < 105; index++)
@@ -86,7 +86,7 @@ describe('a window that nobody looks at', () => {
     await expect.poll(() => page.title()).toBe('(105) Askback')
   })
 
-  it('takes back what it told when that waits no more', async () => {
+  it('closes the notification of a request that is no longer pending', async () => {
     const gateway = await serve()
     const page = await openWindow(gateway)
     await hide(page)
@@ -98,18 +98,18 @@ describe('a window that nobody looks at', () => {
     await expect.poll(() => notifications(page)).toEqual([{ ...asks, isClosed: true }])
   })
 
-  it('is told of nothing that it can see', async () => {
+  it('shows no notification while it is visible', async () => {
     const gateway = await serve()
     const page = await openWindow(gateway)
     await recordNotifications(page)
     await isReady(page)
     await ask(gateway, database)
-    // The same effects would have told of it.
+    // The title changes at the same time as a notification would be shown.
     await expect.poll(() => page.title()).toBe('(1) Askback')
     await expect.poll(() => notifications(page)).toEqual([])
   })
 
-  it('tells through a service worker where a page may not, as on most phones', async () => {
+  it('notifies through a service worker if a page may not, as on most phones', async () => {
     const gateway = await serve()
     const page = await openWindow(gateway)
     const { url } = gateway.ready
@@ -120,10 +120,10 @@ describe('a window that nobody looks at', () => {
       const { prototype } = ServiceWorkerRegistration
       // oxlint-disable-next-line typescript/unbound-method -- called with the registration that it is meant for
       const { showNotification } = prototype
-      Object.assign(window, { told: 0 })
+      Object.assign(window, { notificationCount: 0 })
       prototype.showNotification = async function (this: ServiceWorkerRegistration, ...args) {
         await showNotification.apply(this, args)
-        ;(window as unknown as { told: number }).told++
+        ;(window as unknown as { notificationCount: number }).notificationCount++
       }
       Object.assign(window, {
         Notification: class {
@@ -138,14 +138,15 @@ describe('a window that nobody looks at', () => {
     })
     await isReady(page)
     const { sessionId } = await ask(gateway, database)
-    const told = () => page.evaluate(() => (window as unknown as { told: number }).told)
-    // Not before it was told: a look at the same time makes Chromium forget it.
+    const notificationCount = () =>
+      page.evaluate(() => (window as unknown as { notificationCount: number }).notificationCount)
+    // Not before the notification was shown: reading the list at the same time makes Chromium lose it.
     const shown = () =>
       page.evaluate(async () => {
         const worker = await navigator.serviceWorker.getRegistration()
         return (await worker?.getNotifications())?.map(({ title }) => title) ?? []
       })
-    await expect.poll(told).toBe(1)
+    await expect.poll(notificationCount).toBe(1)
     await expect.poll(shown).toEqual([asks.title])
 
     const workers = () => page.context().serviceWorkers()
@@ -161,7 +162,7 @@ describe('a window that nobody looks at', () => {
     await expect.poll(shown).toEqual([])
 
     const second = await ask(gateway, database)
-    await expect.poll(told).toBe(2)
+    await expect.poll(notificationCount).toBe(2)
     await expect.poll(shown).toEqual([asks.title])
     await gateway.call('DELETE', `/api/sessions/${second.sessionId}/interactions/${second.interactionId}`)
     await expect.poll(shown).toEqual([])
@@ -169,7 +170,7 @@ describe('a window that nobody looks at', () => {
 })
 
 describe('a page that is not painted', () => {
-  it('starts in a tab behind others, and follows what happens there', async () => {
+  it('starts in a background tab, and follows the session there', async () => {
     const gateway = await serve()
     const page = await openWindow(gateway)
     await hide(page)
@@ -187,7 +188,7 @@ describe('a page that is not painted', () => {
     await expect.poll(() => page.locator('.ab-card').count()).toBe(1)
   })
 
-  it('starts without a paint that is told of, too', async () => {
+  it('starts also if the browser reports no paint', async () => {
     const page = await openWindow(await serve())
     await page.addInitScript(() =>
       Object.assign(window, {
@@ -201,7 +202,7 @@ describe('a page that is not painted', () => {
   })
 })
 
-it('what colours code is started before there is any', async () => {
+it('the worker that highlights code is started before there is any code', async () => {
   const page = await openWindow(await serve())
   await page.getByRole('button', { name: 'Take the tour' }).waitFor()
   await expect

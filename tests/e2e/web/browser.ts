@@ -18,16 +18,16 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-/** More than the pause that a card wants after a press that did not count. */
+/** Longer than the pause that a card requires after an ignored press. */
 const BETWEEN_PRESSES_MS = 400
 
-/** For one press, of several: the control may go before it is pressed, as when an earlier press was counted late. */
+/** Timeout of one of several presses: the control may disappear before it is pressed, if an earlier press took effect late. */
 const PRESS_MS = 5000
 
-/** As long as `expect.poll` has. */
+/** The same as the timeout of `expect.poll`. */
 const PATIENCE_MS = 45_000
 
-/** `ASKBACK_SLOW_BROWSER=6` gives pages a sixth of the processor: what depends on luck fails then. */
+/** `ASKBACK_SLOW_BROWSER=6` slows pages down by six, so that tests with races fail. */
 const SLOWDOWN = Number(process.env['ASKBACK_SLOW_BROWSER'] ?? 1)
 
 const browser: Browser = await chromium.launch({
@@ -44,7 +44,7 @@ afterEach(async () => {
   expect(errors).toEqual([])
 })
 
-/** In a profile of its own. Whatever the page throws, or the browser says about our headers, fails the test. */
+/** A page in its own profile. An error of the page, or a message of the browser about our headers, fails the test. */
 export async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 850 }, ...options })
   context.setDefaultTimeout(PATIENCE_MS)
@@ -54,7 +54,7 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<Page
   const page = await context.newPage()
   page.on('pageerror', (error) => errors.push(error.message))
   page.on('console', (message) => {
-    // A header that the browser does not understand is a mistake of ours; other messages may be the test's own doing.
+    // A header that the browser does not understand is a bug of ours; other messages may be caused by the test itself.
     if (message.text().includes('Permissions-Policy')) errors.push(message.text())
   })
   page.on('dialog', (dialog) => errors.push(`a dialog: ${dialog.message()}`))
@@ -67,8 +67,8 @@ async function slowDown(page: Page): Promise<void> {
 }
 
 /**
- * Presses a control of a card until `isDone`. A banner that came or went has moved the card, and a press counts only once the
- * control has stood still for a moment, and not right after one that did not count.
+ * Presses a control of a card until `isDone`. A press is ignored if the control has moved a moment before, for example because a
+ * banner appeared, and also right after an ignored press.
  */
 export async function pressUntil(control: Locator, isDone: () => Promise<boolean>): Promise<void> {
   await expect
@@ -83,20 +83,20 @@ export async function pressUntil(control: Locator, isDone: () => Promise<boolean
     .toBe(true)
 }
 
-/** Presses a control of a card until the card says that it is settled. */
+/** Presses a control of a card until the card is settled. */
 export async function settle(card: Locator, name: string): Promise<void> {
   const control = card.getByRole('button', { name, exact: true })
   await pressUntil(control, async () => (await card.getAttribute('data-phase')) === 'settled')
 }
 
-/** A text that the test goes on with. Waits until there is one. */
+/** Waits until the element has a text, and returns it. */
 export async function textOf(element: Locator): Promise<string> {
   let text = ''
   await expect.poll(async () => (text = (await element.textContent()) ?? '')).not.toBe('')
   return text
 }
 
-/** Until the app, if it runs already, shows that page and nothing of the last. */
+/** Resolves when the app, if it runs already, shows that page and nothing of the last one. */
 export async function goTo(page: Page, hash: string): Promise<void> {
   await page.evaluate(
     (to) =>

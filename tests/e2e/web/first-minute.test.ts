@@ -10,13 +10,13 @@ import { openWindow } from './window.js'
 
 interface Opener {
   env: Record<string, string>
-  /** The arguments of whatever the command starts to show a page, once it has. */
+  /** Waits until the command starts a browser, and returns the arguments. */
   opened: () => Promise<string>
-  /** What every process on this machine shows of its arguments at that moment. */
+  /** The visible arguments of every process on this machine at that moment. */
   commandLines: () => string
 }
 
-/** Stands for the program that shows an address in the browser of this machine. */
+/** Replaces the program that opens an address in the browser of this machine. */
 function fakeOpener(): Opener {
   const folder = newFolder()
   const [opened, lines] = [join(folder, 'opened'), join(folder, 'lines')]
@@ -32,7 +32,7 @@ function fakeOpener(): Opener {
     env: {
       PATH: `${folder}${delimiter}${process.env['PATH']}`,
       BROWSER: opener,
-      // Or the machine's own browser would be found.
+      // Otherwise the machine's own browser would be found.
       XDG_DATA_DIRS: folder,
       XDG_DATA_HOME: folder,
       DISPLAY: ':0',
@@ -57,7 +57,7 @@ it('the command prints one line and opens a browser, which is signed in and offe
   await page.goto(opened)
   await page.getByRole('button', { name: 'Take the tour' }).click()
   await page.locator('.ab-timeline').getByText('scripted demo agent').waitFor()
-  // The code is used: nothing is left of it.
+  // The code was used, and is no longer in the address.
   await expect.poll(() => readdirSync(data).filter((file) => file.endsWith('.html'))).toEqual([])
 })
 
@@ -72,7 +72,7 @@ describe('no process shows the code in its arguments, because the browser is giv
     expect(code).toMatch(/^code_[\w-]{40}/)
     expect(opener.commandLines()).toContain(data)
     expect(opener.commandLines()).not.toContain(code)
-    // Nor any other code. Programs of this machine may have words like it in theirs.
+    // No other code is shown either. Other programs of this machine may have similar words in their arguments.
     expect(opener.commandLines()).not.toMatch(/code_[\w-]{40}/)
   }
 
@@ -110,7 +110,7 @@ describe('no process shows the code in its arguments, because the browser is giv
   })
 })
 
-it('[lesson 31] a person may open more windows than a browser has connections', async () => {
+it('a person may open more windows than a browser has connections', async () => {
   const gateway = await serve()
   const item = await ask(gateway, database)
   const first = await openWindow(gateway)
@@ -130,11 +130,11 @@ it('[lesson 31] a person may open more windows than a browser has connections', 
   for (const page of windows) await expect.poll(() => page.title()).toBe('Askback')
 })
 
-it('[lesson 31] one socket serves all that is looked at, and nothing else stays open', async () => {
+it('one socket serves all open sessions, and no other connection stays open', async () => {
   const gateway = await serve()
   const items = [await ask(gateway, database), await ask(gateway, database), await ask(gateway, database)]
   const page = await openWindow(gateway)
-  // What the first load opens is not counted.
+  // Connections of the first load are not counted.
   await page.goto('about:blank')
   const sockets: string[] = []
   const open = new Set<string>()

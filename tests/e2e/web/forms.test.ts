@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { serve } from '../http/gateways.js'
-import { ask, standing } from './asking.js'
+import { ask, readInteraction } from './asking.js'
 import { goTo, settle } from './browser.js'
 import { openWindow } from './window.js'
 
@@ -34,7 +34,7 @@ describe('a form in a browser', () => {
     await expect.poll(cutOff).toEqual([])
   })
 
-  it('shows every value that it sends, also what no control of the browser can hold', async () => {
+  it('shows every value that it sends, also values that no control of the browser can show', async () => {
     const gateway = await serve()
     const initialValues = {
       zoned: '2026-02-28T09:30:00Z',
@@ -63,6 +63,8 @@ describe('a form in a browser', () => {
       await expect.poll(() => page.getByLabel(name).inputValue()).toBe(value)
     }
     await settle(page.locator('.ab-card'), 'Submit')
-    await expect.poll(async () => (await standing(gateway, item)).answer).toEqual({ values: initialValues })
+    await expect
+      .poll(async () => (await readInteraction(gateway, item)).answer)
+      .toEqual({ values: initialValues })
   })
 })

@@ -5,23 +5,23 @@ import type { Locator, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { serve } from '../http/gateways.js'
-import { ask, command, database, standing } from './asking.js'
+import { ask, command, database, readInteraction } from './asking.js'
 import { goTo, settle } from './browser.js'
 import { openWindow } from './window.js'
 
-const MOST_TABS = 60
+const MAX_TABS = 60
 
-/** As somebody without a mouse gets there. What has the focus must be seen to have it. */
+/** Moves the focus with the Tab key. Every focused element on the way must have a visible outline. */
 async function tabTo(page: Page, wanted: Locator): Promise<void> {
-  for (let tabs = 0; tabs < MOST_TABS; tabs++) {
+  for (let tabs = 0; tabs < MAX_TABS; tabs++) {
     if (await wanted.evaluate((element) => element === document.activeElement)) return
     await page.keyboard.press('Tab')
     await expect.poll(() => page.evaluate(isFocusSeen)).toBe(true)
   }
-  throw new Error('No number of tabs leads there.')
+  throw new Error('The Tab key does not reach the element.')
 }
 
-/** Runs in the page: a line around what has the focus, or around what it stands in. */
+/** Runs in the page: whether the focused element, or one around it, has an outline. */
 function isFocusSeen(): boolean {
   let element = document.activeElement
   if (!element || element === document.body) return true
@@ -39,14 +39,14 @@ async function nextCard(page: Page, kind: string): Promise<void> {
   await card.and(page.locator(':focus')).waitFor()
 }
 
-/** Controls take nothing until they have been on the screen for a moment. */
+/** Controls are disabled until they have been on the screen for a moment. */
 async function whenArmed(page: Page, name: string): Promise<Locator> {
   const button = page.getByRole('button', { name, exact: true })
   await expect.poll(() => button.isEnabled()).toBe(true)
   return button
 }
 
-it('the whole tour can be taken by keys alone', async () => {
+it('the whole tour can be taken with the keyboard alone', async () => {
   const page = await openWindow(await serve())
   const start = page.getByRole('button', { name: 'Take the tour' })
   await start.waitFor()
@@ -84,7 +84,7 @@ it('the whole tour can be taken by keys alone', async () => {
   await page.getByText('That was the tour.').waitFor()
 })
 
-it('keys lead through the inbox, to a denial with a reason, and to every page', async () => {
+it('the keyboard is enough for the inbox, a denial with a reason, and every page', async () => {
   const gateway = await serve()
   const [question, approval] = [await ask(gateway, database), await ask(gateway, command)]
   const page = await openWindow(gateway)
@@ -100,7 +100,7 @@ it('keys lead through the inbox, to a denial with a reason, and to every page', 
   await whenArmed(page, 'Submit')
   await page.keyboard.press('Enter')
   await expect
-    .poll(async () => (await standing(gateway, question)).answer)
+    .poll(async () => (await readInteraction(gateway, question)).answer)
     .toEqual({ answers: [{ selected: ['Postgres'] }] })
 
   await nextCard(page, 'approval')
@@ -110,11 +110,11 @@ it('keys lead through the inbox, to a denial with a reason, and to every page', 
   await page.keyboard.type('Not today.')
   await page.keyboard.press('Enter')
   await expect
-    .poll(async () => (await standing(gateway, approval)).answer)
+    .poll(async () => (await readInteraction(gateway, approval)).answer)
     .toEqual({ decision: 'deny', message: 'Not today.' })
 })
 
-it('a question mark shows the keys, and Escape leaves them', async () => {
+it('a question mark shows the list of keys, and Escape closes it', async () => {
   const page = await openWindow(await serve())
   await page.getByRole('button', { name: 'Take the tour' }).waitFor()
   await page.keyboard.press('?')
@@ -126,7 +126,7 @@ it('a question mark shows the keys, and Escape leaves them', async () => {
   await expect.poll(() => help.count()).toBe(0)
 })
 
-it('keys in a text are text', async () => {
+it('keys that are typed into a text field are text', async () => {
   const gateway = await serve()
   const { sessionId } = await ask(gateway, command)
   const page = await openWindow(gateway)
@@ -138,7 +138,7 @@ it('keys in a text are text', async () => {
   await expect.poll(() => page.url()).toContain(sessionId)
 })
 
-it('nothing moves for those who asked for that', async () => {
+it('nothing is animated for people who prefer reduced motion', async () => {
   const { data, sessionId } = await sessionAtWork()
   const gateway = await serve({ data })
   const page = await openWindow(gateway, { reducedMotion: 'reduce' })
@@ -154,7 +154,7 @@ it('nothing moves for those who asked for that', async () => {
   await expect.poll(moving).toEqual([])
 })
 
-/** Reads all that has moved since: what moved for a moment only is not missed. */
+/** Records animations from now on, also very short ones. The returned function lists them. */
 async function recordMotion(page: Page): Promise<() => Promise<string[]>> {
   const began = await page.evaluateHandle(() => {
     const names: string[] = []
@@ -169,7 +169,7 @@ async function recordMotion(page: Page): Promise<() => Promise<string[]>> {
     ])
 }
 
-/** In the middle of a turn, which goes on for as long as somebody looks. */
+/** A session in the middle of a turn, which continues until the test ends. */
 async function sessionAtWork(): Promise<{ data: string; sessionId: string }> {
   const data = newFolder()
   const store = sqliteStore({ path: join(data, 'askback.db') })

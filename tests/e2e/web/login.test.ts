@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { serve, type RunningGateway } from '../http/gateways.js'
-import { ask, command, standing } from './asking.js'
+import { ask, command, readInteraction } from './asking.js'
 import { goTo, newPage } from './browser.js'
 import { otherPort } from './other-port.js'
 // Builds the app.
@@ -11,7 +11,7 @@ import './window.js'
 
 const SIGNED_OUT = 'You are not signed in'
 
-/** Follows a link from the gateway, as `askback open` has a browser do. */
+/** Follows a link from the gateway, as a browser does that `askback open` starts. */
 async function follow(gateway: RunningGateway, page: Page, as?: string): Promise<void> {
   const { body } = await gateway.call<{ openUrl: string }>(
     'POST',
@@ -37,14 +37,14 @@ async function settings(page: Page, button: string): Promise<void> {
 }
 
 describe('a server on another port of this host', () => {
-  it('receives the cookie of a person who looks at its page, and can do nothing with it', async () => {
+  it('receives the cookie of a person who opens its page, and cannot use it', async () => {
     const gateway = await serve()
     const item = await ask(gateway, command)
     const page = await signedIn(gateway)
     const other = await otherPort()
     await page.goto(other.url)
     const cookie = other.cookie()
-    // That one cookie, and nothing else that the login page has received.
+    // Only that cookie, and nothing else that the login page has received.
     expect(cookie).toMatch(/^askback_\w+=[^;]+$/)
     await expect.poll(() => page.evaluate(() => document.cookie)).toBe('')
 
@@ -84,7 +84,7 @@ describe('a server on another port of this host', () => {
     await once(socket, 'close')
     expect(seen).toEqual([])
 
-    // Its page cannot reach what the app has stored, nor call with the cookie from the browser itself.
+    // Its page can neither read the app's storage nor send requests with the cookie from the browser.
     const inPage = page.evaluate(async (gatewayUrl) => {
       const called = await fetch(`${gatewayUrl}/api/sessions`, { credentials: 'include' }).then(
         ({ status }) => String(status),
@@ -98,17 +98,17 @@ describe('a server on another port of this host', () => {
       return { called, opened, stored: localStorage.getItem('askback.login') }
     }, url)
     await expect(inPage).resolves.toEqual({ called: 'refused', opened: 'refused', stored: null })
-    await expect.poll(async () => (await standing(gateway, item)).status).toBe('pending')
+    await expect.poll(async () => (await readInteraction(gateway, item)).status).toBe('pending')
     await expect
       .poll(async () => (await gateway.call<{ tokens: unknown[] }>('GET', '/api/tokens')).body.tokens)
       .toHaveLength(1)
 
-    // The person goes on as before.
+    // The person is still signed in.
     await page.goto(`${url}/#/s/${sessionId}`)
     await page.getByText('npm run migrate').first().waitFor()
   })
 
-  it('cannot read what the app keeps in its own origin', async () => {
+  it('cannot read what the app stores in its own origin', async () => {
     const gateway = await serve()
     const page = await signedIn(gateway)
     const keys = () => page.evaluate(() => Object.keys(localStorage))
@@ -119,7 +119,7 @@ describe('a server on another port of this host', () => {
 })
 
 describe('a link', () => {
-  it('signs in, leaves no code behind, and lasts over a reload and in other tabs', async () => {
+  it('signs in, leaves no code in the address, and works after a reload and in other tabs', async () => {
     const gateway = await serve()
     const page = await signedIn(gateway)
     await expect.poll(() => page.url()).toBe(`${gateway.ready.url}/`)
@@ -132,7 +132,7 @@ describe('a link', () => {
     await expect.poll(() => page.url()).not.toContain('code')
   })
 
-  it('that was used says what to do, and leads back for who is signed in', async () => {
+  it('that was used says what to do, and leads back to the app if the person is signed in', async () => {
     const gateway = await serve()
     const { openUrl } = gateway.ready
     const page = await newPage()
@@ -149,7 +149,7 @@ describe('a link', () => {
     await expect.poll(() => signedOut(stranger).isVisible()).toBe(true)
   })
 
-  it('of another person asks first, and then sends nothing that the first one wrote', async () => {
+  it('of another person asks first, and then sends nothing that the first person wrote', async () => {
     const gateway = await serve()
     const page = await signedIn(gateway)
     await page.evaluate(() => localStorage.setItem('askback.outbox.x', 'an answer of the first person'))
@@ -160,7 +160,7 @@ describe('a link', () => {
     const button = page.getByRole('button', { name: 'Sign in as grace' })
     await button.waitFor()
     await expect.poll(() => page.url()).toBe(`${gateway.ready.url}/login`)
-    // Nothing that is typed ahead confirms it.
+    // Keys that were typed ahead do not confirm it.
     await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('BODY')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
@@ -170,7 +170,7 @@ describe('a link', () => {
     await page.getByText('You are signed in as grace.').waitFor()
   })
 
-  it('tells a browser that blocks storage what to do, and stays unused', async () => {
+  it('says what to do if the browser blocks storage, and stays unused', async () => {
     const gateway = await serve()
     const blocked = await newPage()
     await blocked.addInitScript(() => {
@@ -192,7 +192,7 @@ describe('a link', () => {
 })
 
 describe('signing out', () => {
-  it('reaches the other tabs of this browser, and no other browser', async () => {
+  it('affects the other tabs of this browser, and no other browser', async () => {
     const gateway = await serve()
     const page = await signedIn(gateway)
     const elsewhere = await signedIn(gateway)
@@ -206,13 +206,13 @@ describe('signing out', () => {
     await elsewhere.reload()
     await inbox(elsewhere).waitFor()
 
-    // Whoever signs in again in one tab need not do so in the other.
+    // Signing in again in one tab also signs in the other.
     await follow(gateway, page)
     await inbox(page).waitFor()
     await inbox(tab).waitFor()
   })
 
-  it('of all browsers ends each, without a reload', async () => {
+  it('of all browsers signs each one out, without a reload', async () => {
     const gateway = await serve()
     const [page, elsewhere] = [await signedIn(gateway), await signedIn(gateway)]
     await settings(page, 'Sign out of all browsers')
@@ -220,7 +220,7 @@ describe('signing out', () => {
     await expect.poll(() => signedOut(elsewhere).isVisible()).toBe(true)
   })
 
-  it('says so where the gateway does not answer', async () => {
+  it('says so if the gateway does not answer', async () => {
     const gateway = await serve()
     const page = await signedIn(gateway)
     await page.route('**/api/logout', (route) => route.abort())

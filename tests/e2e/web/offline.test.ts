@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { portToKeep, serve } from '../http/gateways.js'
-import { ask, command, database, standing } from './asking.js'
+import { ask, command, database, readInteraction } from './asking.js'
 import { goTo, pressUntil } from './browser.js'
 import { openWindow } from './window.js'
 
 const notice = 'The gateway can’t be reached.'
 
 describe('a browser that goes offline', () => {
-  it('says so, and sends what was answered meanwhile when it is back', async () => {
+  it('says so, and sends the answers when it is online again', async () => {
     const gateway = await serve()
     const item = await ask(gateway, database)
     const page = await openWindow(gateway)
@@ -19,23 +19,23 @@ describe('a browser that goes offline', () => {
     await page.getByRole('radio', { name: /Postgres/ }).click()
     const queued = page.getByText(/Askback keeps your answer and/)
     await pressUntil(page.getByRole('button', { name: 'Submit' }), () => queued.isVisible())
-    await expect.poll(async () => (await standing(gateway, item)).status).toBe('pending')
+    await expect.poll(async () => (await readInteraction(gateway, item)).status).toBe('pending')
 
     await page.context().setOffline(false)
     await expect
-      .poll(async () => (await standing(gateway, item)).answer)
+      .poll(async () => (await readInteraction(gateway, item)).answer)
       .toEqual({ answers: [{ selected: ['Postgres'] }] })
     await page.getByText(/Selected:/).waitFor()
     await expect.poll(() => page.getByText(notice).count()).toBe(0)
   })
 
-  it('keeps a message that could not be sent', async () => {
+  it('stores a message that could not be sent', async () => {
     const gateway = await serve()
     const sessionId = await gateway.session()
     const page = await openWindow(gateway)
     await goTo(page, `#/s/${sessionId}`)
     const message = page.getByLabel('Note for the log')
-    // The field is there before the session is, and sends nothing until then.
+    // The field is shown before the session is loaded, and sends nothing until then.
     await page.getByRole('button', { name: /^Permission mode/ }).waitFor()
     await page.context().setOffline(true)
     await page.getByText(notice).first().waitFor()
@@ -52,7 +52,7 @@ describe('a browser that goes offline', () => {
   })
 })
 
-it('answers of two windows are both sent, though both were closed while the gateway was away', async () => {
+it('answers of two windows are both sent, although both were closed while the gateway was down', async () => {
   const port = await portToKeep()
   const before = await serve({ port })
   const approved = await ask(before, command)
@@ -71,7 +71,7 @@ it('answers of two windows are both sent, though both were closed while the gate
   ] as const) {
     await page.getByText(notice).first().waitFor()
     const card = page.locator(`[data-interaction="${interactionId}"]`)
-    // What is out of view cannot be approved.
+    // A request that is not fully visible cannot be approved.
     await card.scrollIntoViewIfNeeded()
     const queued = card.getByText(/Askback keeps your answer and/)
     await pressUntil(card.getByRole('button', { name, exact: true }), () => queued.isVisible())
@@ -81,6 +81,6 @@ it('answers of two windows are both sent, though both were closed while the gate
 
   const after = await serve({ data: before.data, port })
   await one.goto(after.ready.url)
-  await expect.poll(async () => (await standing(after, approved)).settlement).toBe('approved')
-  await expect.poll(async () => (await standing(after, denied)).settlement).toBe('denied')
+  await expect.poll(async () => (await readInteraction(after, approved)).settlement).toBe('approved')
+  await expect.poll(async () => (await readInteraction(after, denied)).settlement).toBe('denied')
 })

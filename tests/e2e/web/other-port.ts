@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** What an agent may serve on another port of the same host. */
+/** A server such as an agent may start on another port of the same host. */
 export async function otherPort(): Promise<{ url: string; cookie: () => string }> {
   let cookie = ''
   const server = createServer((request: IncomingMessage, response) => {

@@ -12,13 +12,13 @@ const parts = [
   '```sh then run six\nnpm test\n```',
   'Rename [it](https://example.com "then run seven").',
   'Rename ![](<then run eight>) it.',
-  // These draw nothing: without any height they could never be seen.
+  // Markdown draws nothing for these, and a part without height would never count as seen.
   '>',
   '#',
   '[]()',
 ]
 
-it('a plan that Markdown does not draw in full shows all of it, and can be approved', async () => {
+it('a plan that Markdown does not draw completely is shown completely, and can be approved', async () => {
   const gateway = await serve()
   const item = await ask(gateway, { kind: 'plan_review', request: { plan: parts.join('\n\n') } })
   const page = await openWindow(gateway, { viewport: { width: 1280, height: 2400 } })

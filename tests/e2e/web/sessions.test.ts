@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { serve, type RunningGateway } from '../http/gateways.js'
-import { ask, command, database, edit, standing } from './asking.js'
+import { ask, command, database, edit, readInteraction } from './asking.js'
 import { goTo, newPage, textOf } from './browser.js'
 import { openWindow } from './window.js'
 
@@ -13,7 +13,7 @@ async function sessionOf(gateway: RunningGateway, id: string): Promise<Session |
   return body.sessions.find((session) => session.id === id)
 }
 
-/** The color behind the page, of each theme. */
+/** The background color of the page in each theme. */
 const LIGHT_PAGE = 'rgb(255, 255, 255)'
 const DARK_PAGE = 'rgb(19, 19, 22)'
 
@@ -22,7 +22,7 @@ function row(page: Page, title: RegExp) {
 }
 
 describe('the list of sessions', () => {
-  it('says for each its agent, its title, how it stands and how much waits', async () => {
+  it('shows the agent, title, status and number of pending requests of each session', async () => {
     const gateway = await serve()
     const page = await openWindow(gateway)
     const icon = () => page.locator('link[rel=icon]').getAttribute('href')
@@ -50,7 +50,7 @@ describe('the list of sessions', () => {
 })
 
 describe('a session', () => {
-  it('begins with an agent, a folder and a mode, which can be changed', async () => {
+  it('starts with an agent, a folder and a mode, which can be changed', async () => {
     const gateway = await serve()
     const page = await openWindow(gateway)
     const cwd = newFolder()
@@ -74,12 +74,12 @@ describe('a session', () => {
     const page = await openWindow(gateway)
     await page.getByRole('button', { name: 'Take the tour' }).click()
     await page.getByRole('radio', { name: /PostgreSQL/ }).waitFor()
-    // Until then the inbox may show it.
+    // Until then the inbox may still show it.
     await page.getByRole('button', { name: 'Stop' }).click()
     const id = page.url().split('/').at(-1)!
     await expect.poll(() => sessionOf(gateway, id)).toBeDefined()
     await page.getByText('Interrupted', { exact: true }).first().waitFor()
-    // Beside the card it is also read out.
+    // The text is in the card, and also in the live region for screen readers.
     await page.locator('.ab-card').getByText('You stopped this').waitFor()
     await page.getByRole('button', { name: 'More' }).click()
     await page.getByRole('menuitem', { name: /Clear/ }).click()
@@ -91,7 +91,7 @@ describe('a session', () => {
     await expect.poll(() => sessionOf(gateway, id)).toBeUndefined()
   })
 
-  it('takes a text as the answer to what is asked, and says so, with a way out', async () => {
+  it('takes a text as the answer to a question, says so, and lets the person choose the agent instead', async () => {
     const gateway = await serve()
     const item = await ask(gateway, database)
     const page = await openWindow(gateway)
@@ -104,11 +104,11 @@ describe('a session', () => {
     await page.getByLabel('Reply to: Which database?').fill('DuckDB')
     await page.keyboard.press('Enter')
     await expect
-      .poll(async () => (await standing(gateway, item)).answer)
+      .poll(async () => (await readInteraction(gateway, item)).answer)
       .toEqual({ answers: [{ selected: [], other: 'DuckDB' }] })
   })
 
-  it('with an approval and a question asks which one a text is for, and follows the focused card', async () => {
+  it('with an approval and a question asks which one a text is for, or uses the focused card', async () => {
     const gateway = await serve()
     const approval = await ask(gateway, command)
     const { sessionId } = approval
@@ -126,12 +126,12 @@ describe('a session', () => {
     await page.getByText('Your reply is the answer.').waitFor()
     await field.press('Enter')
     await expect
-      .poll(async () => (await standing(gateway, question)).answer)
+      .poll(async () => (await readInteraction(gateway, question)).answer)
       .toEqual({ answers: [{ selected: [], other: 'DuckDB' }] })
-    await expect.poll(async () => (await standing(gateway, approval)).status).toBe('pending')
+    await expect.poll(async () => (await readInteraction(gateway, approval)).status).toBe('pending')
   })
 
-  it('of an outside agent says while it is empty how to ask there, and the command works', async () => {
+  it('of an outside agent shows while it is empty a command that asks there, which works', async () => {
     const gateway = await serve()
     const id = await gateway.session()
     const page = await openWindow(gateway)
@@ -168,14 +168,14 @@ describe('a session', () => {
     await expect.poll(() => page.getByText(audience).isVisible()).toBe(true)
   })
 
-  it('whose address was cut off is not there, and says so', async () => {
+  it('with a truncated address is reported as not found', async () => {
     const page = await openWindow(await serve())
     await goTo(page, '#/s/%E2%8')
     await expect.poll(() => page.getByText('This session can’t be shown').isVisible()).toBe(true)
   })
 })
 
-it('a change is shown side by side on a wide screen, and below each other on a phone', async () => {
+it('a diff is shown side by side on a wide screen, and in one column on a phone', async () => {
   const gateway = await serve()
   const { sessionId } = await ask(gateway, edit)
   const page = await openWindow(gateway)
@@ -189,14 +189,14 @@ it('a change is shown side by side on a wide screen, and below each other on a p
   await page.setViewportSize({ width: 375, height: 720 })
   await expect.poll(() => page.locator('.ab-diff-row').count()).toBe(2)
   await expect.poll(() => page.getByRole('button', { name: 'Side by side' }).count()).toBe(0)
-  // Compared beside the page, which goes on meanwhile.
+  // Compared in a worker, so that the page stays responsive.
   await expect
     .poll(() => page.workers().map((worker) => worker.url()))
     .toContainEqual(expect.stringMatching(/\/diff-worker[^/]*\.js$/))
 })
 
-describe('who is not signed in', () => {
-  it('is told how to, and sees nothing else', async () => {
+describe('a person who is not signed in', () => {
+  it('sees how to sign in, and nothing else', async () => {
     const gateway = await serve()
     await ask(gateway, command)
     const page = await newPage()
@@ -206,7 +206,7 @@ describe('who is not signed in', () => {
   })
 })
 
-it('a theme that was chosen is there before anything is painted, and stays', async () => {
+it('a chosen theme is applied before the first paint, and stays', async () => {
   const page = await openWindow(await serve(), { colorScheme: 'light' })
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
   await page.getByRole('button', { name: 'Settings' }).click()

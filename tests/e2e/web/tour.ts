@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { pressUntil, settle } from './browser.js'
 
-/** From the first page to the last words of the demo agent, with a click for each thing that it asks. */
+/** Takes the tour from the first page to the last words of the demo agent, with a click for each request. */
 export async function takeTour(page: Page): Promise<void> {
   const hasStreamed = await watchStreaming(page)
   await page.getByRole('button', { name: 'Take the tour' }).click()
@@ -27,7 +27,7 @@ export async function takeTour(page: Page): Promise<void> {
   await expect.poll(hasStreamed).toBe(true)
 }
 
-/** Whether a text was shown while it was written: each is whole a moment later, which is too short to be waited for. */
+/** Records whether a text was shown while it was streamed. It is complete too soon for the test to wait for that. */
 async function watchStreaming(page: Page): Promise<() => Promise<boolean>> {
   const seen = await page.evaluateHandle(() => {
     const found = { streaming: false }

@@ -5,14 +5,14 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
 import { serve } from '../http/gateways.js'
-import { ask, command, standing } from './asking.js'
+import { ask, command, readInteraction } from './asking.js'
 import { goTo, settle } from './browser.js'
 import { openWindow } from './window.js'
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true }
 const evil = 'https://evil.example/collect?everything'
 
-describe('on a phone, nothing of what is approved is beside the screen', () => {
+describe('on a phone, no part of a request is outside the screen', () => {
   it.each<[string, 'whole' | 'folded', string, unknown]>([
     [
       'a value after a long name',
@@ -48,7 +48,7 @@ describe('on a phone, nothing of what is approved is beside the screen', () => {
   })
 })
 
-it('on a phone the composer says what it replies to, however long its words are', async () => {
+it('on a phone the composer says what it replies to, also with long words', async () => {
   const gateway = await serve()
   const file_path = `/srv/${'folder'.repeat(30)}`
   const request = { input: { file_path, content: 'x' } }
@@ -97,16 +97,16 @@ describe('the page itself never scrolls', () => {
   })
 })
 
-describe('words that are read from the right', () => {
+describe('right-to-left text', () => {
   const hebrew = 'באיזה מסד נתונים להשתמש (PostgreSQL 16)?'
 
-  it('are in order wherever people and agents write, and turn no code around', async () => {
+  it('is in order wherever people and agents write, and does not reorder code', async () => {
     const gateway = await serve()
     const sessionId = await gateway.session()
     const page = await openWindow(gateway)
     await goTo(page, `#/s/${sessionId}`)
     const sides = (selector: string) => page.locator(selector).first().evaluate(sideOf)
-    // The field is there before the session is, and sends nothing until then.
+    // The field is shown before the session is loaded, and sends nothing until then.
     await page.getByRole('button', { name: /^Permission mode/ }).waitFor()
     await page.getByLabel('Note for the log').fill(hebrew)
     await expect
@@ -122,7 +122,7 @@ describe('words that are read from the right', () => {
       await expect.poll(async () => [selector, await sides(selector)]).toEqual([selector, 'right'])
     await page.getByRole('radio').first().click()
     await settle(page.locator('.ab-card'), 'Submit')
-    await expect.poll(async () => (await standing(gateway, asked)).status).toBe('settled')
+    await expect.poll(async () => (await readInteraction(gateway, asked)).status).toBe('settled')
     await expect.poll(() => sides('.ab-choice')).toBe('right')
 
     const plan = `## ${hebrew}\n\n${hebrew}\n\n- ${hebrew}\n\n\`${hebrew}\`\n`
@@ -142,7 +142,7 @@ describe('words that are read from the right', () => {
   })
 })
 
-/** Runs in the page: on which side the text of an element begins, by where its closing question mark is. */
+/** Runs in the page: the side on which the text of an element begins, found by the position of its question mark. */
 function sideOf(element: Element): 'left' | 'right' {
   const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
   const range = document.createRange()
@@ -163,7 +163,7 @@ function beyondWindow(page: Page): Promise<number> {
   return page.evaluate(() => document.scrollingElement!.scrollHeight - window.innerHeight)
 }
 
-/** Runs in the page: whether a text stands in an element, and how many pieces of that are beside the screen or have no room. */
+/** Runs in the page: whether an element contains a text, and how many parts of it are outside the screen or clipped. */
 function widthsSeen(element: Element, wanted: string): { isWhole: boolean; cut: number } {
   const range = document.createRange()
   const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { serve } from '../http/gateways.js'
-import { ask, command, database, plan, standing } from './asking.js'
+import { ask, command, database, plan, readInteraction } from './asking.js'
 import { goTo } from './browser.js'
 import { openWindow } from './window.js'
 
@@ -8,7 +8,7 @@ it('the first load is less than 250 KB', async () => {
   const { url } = (await serve()).ready
   const page = await fetch(url)
   const html = await page.text()
-  // A browser fetches a file once, however often the page names it.
+  // A browser loads a file once, even if the page names it several times.
   const named = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path!)
   const files = [...new Set(named)]
   expect(files.some((file) => file.endsWith('.js'))).toBe(true)
@@ -18,7 +18,7 @@ it('the first load is less than 250 KB', async () => {
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(250_000)
 })
 
-it('colours code, under the policy that the gateway sends', async () => {
+it('highlights code, under the content security policy of the gateway', async () => {
   const gateway = await serve()
   const { sessionId } = await ask(gateway, plan)
   const page = await openWindow(gateway)
@@ -43,7 +43,7 @@ it('offers every agent that the gateway knows, and says what is missing', async 
   }
 })
 
-it('asks once whether to tell of what waits, when something does', async () => {
+it('asks once for permission to notify, when the first request is pending', async () => {
   const gateway = await serve()
   const page = await openWindow(gateway)
   await page.addInitScript(() => {
@@ -66,13 +66,13 @@ it('asks once whether to tell of what waits, when something does', async () => {
   await expect.poll(() => offer.count()).toBe(0)
   await expect.poll(times).toBe(1)
   await page.reload()
-  // The offer would come with the count.
+  // The question would appear together with the count.
   await expect.poll(() => page.title()).toBe('(1) Askback')
   await expect.poll(() => offer.count()).toBe(0)
 })
 
 describe('an approval', () => {
-  it('takes no key that was held down, and A once it is armed', async () => {
+  it('ignores a key that was held down, and accepts A once its controls are enabled', async () => {
     const gateway = await serve()
     const item = await ask(gateway, command)
     const page = await openWindow(gateway)
@@ -85,12 +85,12 @@ describe('an approval', () => {
       card.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', repeat: true, bubbles: true }))
     })
     await expect.poll(() => page.locator('.ab-card').getAttribute('data-phase')).toBe('pending')
-    await expect.poll(async () => (await standing(gateway, item)).status).toBe('pending')
+    await expect.poll(async () => (await readInteraction(gateway, item)).status).toBe('pending')
     await page.keyboard.press('a')
-    await expect.poll(async () => (await standing(gateway, item)).settlement).toBe('approved')
+    await expect.poll(async () => (await readInteraction(gateway, item)).settlement).toBe('approved')
   })
 
-  it('that is answered elsewhere says so in the inbox before it leaves', async () => {
+  it('that is answered elsewhere says so in the inbox before it disappears', async () => {
     const gateway = await serve()
     const item = await ask(gateway, command)
     const page = await openWindow(gateway)
@@ -98,7 +98,7 @@ describe('an approval', () => {
     await page.reload()
     await goTo(page, '#/inbox')
     await page.getByRole('button', { name: 'Approve once' }).waitFor()
-    // From here on its time passes with each look, however long that takes.
+    // From here on the fake time advances with each check.
     await page.clock.pauseAt(Date.now() + 10_000)
     const later = async <Seen>(look: () => Promise<Seen>) => (await page.clock.runFor(50), look())
     await gateway.call(

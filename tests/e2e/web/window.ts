@@ -6,10 +6,10 @@ import { madeOnce } from '../http/made-once.js'
 import { newPage } from './browser.js'
 import { buildApp } from './build-app.js'
 
-/** The command that the tests bundle looks for the web app here. */
+/** The command that the tests bundle finds the web app in this folder. */
 await madeOnce('web', (folder) => buildApp('web', folder))
 
-/** The app of a gateway in a browser of its own, signed in. */
+/** The app of a gateway in its own browser, signed in. */
 export async function openWindow(
   gateway: RunningGateway,
   options: BrowserContextOptions = {},
@@ -29,7 +29,7 @@ export async function openWindow(
   return page
 }
 
-/** The code works once: windows of the same person share what it gave. */
+/** The code works once, so all windows of a person share its login. */
 async function signIn(gateway: RunningGateway): Promise<Login> {
   const known = logins.get(gateway.data)
   if (known) return known
