@@ -13,7 +13,7 @@ export class Agents {
   readonly #world: World
   readonly #waits: Waits
   readonly #defaults: ReadonlyMap<string, SessionDefaults>
-  readonly #asked: Asking[] = []
+  readonly #requests: Asking[] = []
   /** By asking agent: the interactions that were already superseded when it asked. */
   readonly #superseded = new Map<string, Set<LoggedInteraction>>()
 
@@ -26,11 +26,11 @@ export class Agents {
   ask(sessionId: string): void {
     const { random, model } = this.#world
     const id = this.#world.newId('ask')
-    const before = this.#asked.filter((asking) => asking.sessionId === sessionId)
+    const before = this.#requests.filter((asking) => asking.sessionId === sessionId)
     const { input, sent } = randomAsking(random, id, { sessionId, before, ...this.#defaults.get(sessionId) })
-    this.#asked.push(input)
+    this.#requests.push(input)
     model.sent.set(id, { id, sessionId, ...sent })
-    const earlier = model.sessions.get(sessionId)?.asked ?? []
+    const earlier = model.sessions.get(sessionId)?.interactions ?? []
     this.#superseded.set(id, new Set(earlier.filter(({ response }) => response?.settlement === 'superseded')))
     if (random.chance(0.5) && input.rendezvous !== true) this.#request(input, sent)
     else {
@@ -75,7 +75,7 @@ export class Agents {
       },
       {
         done: (settled) => {
-          const own = [...model.asked.values()].findLast((one) => one.request.agentId === agentId)
+          const own = [...model.interactions.values()].findLast((one) => one.request.agentId === agentId)
           checkSettlement(model, own && !sent.attach ? own.request.interactionId : null, settled)
           const { digest } = settled.interaction
           holds(digest === sent.digest, 'L11', () => `${agentId} got ${settled.interactionId}`)

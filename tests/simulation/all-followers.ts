@@ -5,7 +5,7 @@ import type { Process } from './process.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
 
-interface Following {
+interface AllSessionsFollower {
   name: string
   process: Process
   /** The number of commits when the desk promised to deliver all later ones; `null` before that. */
@@ -21,7 +21,7 @@ const MAX_FOLLOWERS = 3
 /** Followers of all sessions, each connected to one process. */
 export class AllFollowers {
   readonly #world: World
-  #following: Following[] = []
+  #followers: AllSessionsFollower[] = []
 
   constructor(world: World) {
     this.#world = world
@@ -29,10 +29,10 @@ export class AllFollowers {
 
   /** A follower starts or stops. */
   act(): void {
-    this.#following = this.#following.filter(({ process, isStopped }) => process.alive && !isStopped)
+    this.#followers = this.#followers.filter(({ process, isStopped }) => process.alive && !isStopped)
     const { random } = this.#world
-    if (this.#following.length < MAX_FOLLOWERS && !random.chance(0.25)) return this.#follow()
-    const one = this.#following.length > 0 ? random.pick(this.#following) : undefined
+    if (this.#followers.length < MAX_FOLLOWERS && !random.chance(0.25)) return this.#follow()
+    const one = this.#followers.length > 0 ? random.pick(this.#followers) : undefined
     if (!one?.stop) return
     this.#world.note(`${one.name} stops following all sessions`)
     one.isStopped = true
@@ -42,7 +42,7 @@ export class AllFollowers {
   /** Each follower has received every commit since it started, except those of erased sessions. */
   checkAtRest(): void {
     const { model } = this.#world
-    for (const { name, process, from, isStopped, ids } of this.#following) {
+    for (const { name, process, from, isStopped, ids } of this.#followers) {
       if (!process.alive || isStopped || from === null || process.missedDoorbells.size > 0) continue
       for (const { session, events } of model.commits.slice(from)) {
         if (model.sessions.get(session.id) !== session) continue
@@ -55,7 +55,7 @@ export class AllFollowers {
   #follow(): void {
     const { model } = this.#world
     const name = this.#world.newId('inbox')
-    const one: Omit<Following, 'process'> = {
+    const one: Omit<AllSessionsFollower, 'process'> = {
       name,
       from: null,
       received: new Map(),
@@ -88,7 +88,7 @@ export class AllFollowers {
         holds(code === 'unavailable', 'following', () => `${name} was refused: ${message}`)
       },
     })
-    const following: Following = Object.assign(one, { process })
-    this.#following.push(following)
+    const following: AllSessionsFollower = Object.assign(one, { process })
+    this.#followers.push(following)
   }
 }

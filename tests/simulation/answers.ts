@@ -4,7 +4,7 @@ import type { LoggedInteraction } from './log-model.js'
 import { send, target, type SessionCall } from './person.js'
 import { checkRefusal } from './refusals.js'
 import { randomAnswer } from './requests.js'
-import type { Fit, Sent } from './sent.js'
+import type { AnswerEffect, Sent } from './sent.js'
 import { checkReturned } from './interaction-rules.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
@@ -61,7 +61,7 @@ function answerToolCall(
   world: World,
   asked: LoggedInteraction,
   answer: { decision: 'approve' },
-  fit: Fit,
+  fit: AnswerEffect,
 ): void {
   const { sessionId, toolCallId } = asked.request
   const { sent, caller, call } = send(world, sessionId, {
@@ -101,7 +101,7 @@ function attempt(
   const { model } = world
   const keyed = who.call.idempotencyKey !== undefined
   const id = 'interactionId' in sent ? sent.interactionId : null
-  const aim = id === null ? undefined : model.asked.get(id)
+  const aim = id === null ? undefined : model.interactions.get(id)
   const again = () => {
     if (keyed) world.retry(sent.id, () => attempt(world, sent, who, name, work))
   }

@@ -181,7 +181,11 @@ export class Clients {
           checkReturned(model, outcome.interaction)
           if (this.#world.live.length > 0) this.#answered(sessionId)
         } else
-          checkRefusal(model, outcome.error, { sent, target: model.asked.get(interactionId), keyed: true })
+          checkRefusal(model, outcome.error, {
+            sent,
+            target: model.interactions.get(interactionId),
+            keyed: true,
+          })
       }),
     )
   }

@@ -14,7 +14,7 @@ export function cancelAll(
 ): void {
   const session = world.model.sessions.get(sessionId)
   if (!session) return
-  const pending = session.asked.filter(({ response }) => !response)
+  const pending = session.interactions.filter(({ response }) => !response)
   const { sent, caller, call } = send(world, sessionId, { what: 'cancel_all' })
   const cancel = async (desk: Desk) => {
     const person = desk.as(caller)

@@ -57,7 +57,7 @@ function checkClaims({ model }: World): void {
     claimantLives,
     handedOver,
     granted,
-  } of model.asked.values()) {
+  } of model.interactions.values()) {
     const isFoundOut = claimantLives() && claim?.to === 'agent'
     if (!isClaimConfirmed && !isFoundOut) continue
     const isGrant = request.kind === 'approval' && response?.settlement === 'approved'
@@ -67,7 +67,7 @@ function checkClaims({ model }: World): void {
 }
 
 async function checkIndexes({ disk, clock, offset }: World, session: LoggedSession): Promise<void> {
-  const { id, asked, events } = session
+  const { id, interactions, events } = session
   holds(!session.ended, 'deletion', () => `${id} has ended and is still there`)
   const state = fold(emptyState(id), events)
   const pending = [...session.pending].join()
@@ -83,7 +83,7 @@ async function checkIndexes({ disk, clock, offset }: World, session: LoggedSessi
     'pending index',
     () => `fold ${state.pendingIds.size}`,
   )
-  for (const { request, response } of asked) {
+  for (const { request, response } of interactions) {
     const { interactionId, expiresAt = Infinity, onTimeout } = request
     const overdue = clock.now() + offset - expiresAt
     const isLeft = !response && expiresAt !== Infinity && onTimeout !== 'keep'

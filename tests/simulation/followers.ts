@@ -5,7 +5,7 @@ import type { Process } from './process.js'
 import { holds } from './violation.js'
 import type { World } from './world.js'
 
-interface Following {
+interface SessionFollower {
   process: Process
   sessionId: string
   /** `null` until the desk has named the head. */
@@ -21,7 +21,7 @@ const MAX_FOLLOWERS = 6
 /** Followers that need every durable event of one session, each connected to one process. */
 export class Followers {
   readonly #world: World
-  #following: Following[] = []
+  #followers: SessionFollower[] = []
 
   constructor(world: World) {
     this.#world = world
@@ -29,17 +29,17 @@ export class Followers {
 
   /** A follower starts or stops. */
   act(sessionId: string): void {
-    this.#following = this.#following.filter(({ process, isStopped }) => process.alive && !isStopped)
+    this.#followers = this.#followers.filter(({ process, isStopped }) => process.alive && !isStopped)
     const { random } = this.#world
-    if (this.#following.length >= MAX_FOLLOWERS || random.chance(0.15)) {
-      const one = this.#following.length > 0 ? random.pick(this.#following) : undefined
+    if (this.#followers.length >= MAX_FOLLOWERS || random.chance(0.15)) {
+      const one = this.#followers.length > 0 ? random.pick(this.#followers) : undefined
       if (one?.stop) this.#stop(one)
     } else this.#follow(sessionId)
   }
 
   /** Each follower has received the whole log after its first head, or the erasure of the log. */
   checkAtRest(isRepaired: boolean): void {
-    for (const { process, sessionId, cursor, isStopped, stop } of this.#following) {
+    for (const { process, sessionId, cursor, isStopped, stop } of this.#followers) {
       if (!process.alive || isStopped || !stop || !cursor || process.missedDoorbells.has(sessionId)) continue
       // Other processes learn of an erasure only by polling the store.
       const log = cursor.position && this.#world.model.logs.get(cursor.position.logId)
@@ -50,7 +50,7 @@ export class Followers {
   #follow(sessionId: string): void {
     const { model } = this.#world
     const name = this.#world.newId('follower')
-    const one: Omit<Following, 'process'> = {
+    const one: Omit<SessionFollower, 'process'> = {
       sessionId,
       cursor: null,
       early: [],
@@ -95,11 +95,11 @@ export class Followers {
         },
       },
     )
-    const following: Following = Object.assign(one, { process })
-    this.#following.push(following)
+    const following: SessionFollower = Object.assign(one, { process })
+    this.#followers.push(following)
   }
 
-  #stop(one: Following): void {
+  #stop(one: SessionFollower): void {
     this.#world.note(`somebody stops following ${one.sessionId}`)
     one.isStopped = true
     one.stop?.()

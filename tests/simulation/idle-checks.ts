@@ -76,7 +76,7 @@ export async function rest(world: World, waits: Waits, readers: Readers): Promis
   waits.checkAborted()
   // Agents that lost their answers in a crash wait again.
   const waited = new Set(waits.waited)
-  for (const { session, request } of model.asked.values()) {
+  for (const { session, request } of model.interactions.values()) {
     const { interactionId, sessionId } = request
     // If a process runs the agent, only that agent waits.
     const isOutside = session.agent !== 'scripted'

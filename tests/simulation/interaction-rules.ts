@@ -7,13 +7,13 @@ import { holds } from './violation.js'
 /** An interaction that a desk returns agrees with the log: nothing is returned before it is committed. */
 export function checkReturned(model: LogModel, returned: Interaction): LoggedInteraction {
   const { interactionId } = returned
-  const asked = model.known(interactionId)
-  const { request, response, claim, session } = asked
+  const logged = model.known(interactionId)
+  const { request, response, claim, session } = logged
   holds(returned.digest === request.digest, 'L12', () => `${interactionId} was returned with another digest`)
   const claimed = claim !== undefined || session.ended
   if (returned.delivered)
     holds(claimed, 'L10', () => `${interactionId} was returned as delivered without a claim`)
-  if (returned.status === 'pending') return asked
+  if (returned.status === 'pending') return logged
   holds(
     response !== undefined,
     'durable first',
@@ -22,24 +22,24 @@ export function checkReturned(model: LogModel, returned: Interaction): LoggedInt
   const said = canonicalJson(toJson(settledFields(returned)))
   const is = canonicalJson(toJson(settledFields(response)))
   holds(said === is, 'L3', () => `returned ${said}, but the log has ${is}`)
-  return asked
+  return logged
 }
 
 /** A waiter receives the settlement of the log, only after it was claimed; an approval allows at most one run (L6, L10). */
 export function checkHandOver(model: LogModel, waited: string | null, returned: Interaction): void {
-  const asked = checkReturned(model, returned)
+  const logged = checkReturned(model, returned)
   const { interactionId } = returned
   holds(returned.status === 'settled', 'L10', () => `${interactionId} was handed over while it was pending`)
   if (waited !== null) checkFollowed(model, waited, returned)
   const grants =
     returned.kind === 'approval' && returned.settlement === 'approved' && returned.delivered !== true
   // A session that is being deleted accepts no claim, so an approval without one must not allow a run.
-  const claimed = asked.claim !== undefined || (asked.session.ended && !grants)
+  const claimed = logged.claim !== undefined || (logged.session.ended && !grants)
   holds(claimed, 'L10', () => `${interactionId} was handed over without a claim`)
-  asked.handedOver = true
+  logged.handedOver = true
   if (!grants) return
-  asked.granted++
-  holds(asked.granted === 1, 'L10', () => `${interactionId} was granted ${asked.granted} times`)
+  logged.granted++
+  holds(logged.granted === 1, 'L10', () => `${interactionId} was granted ${logged.granted} times`)
 }
 
 /** The same for a settlement of the library, whose `inDoubt` says that the call may already have run. */

@@ -36,7 +36,7 @@ export interface LoggedSession {
   calls: Map<string, boolean>
   /** The names of the actors of its messages; each message has its own. */
   said: Set<string>
-  asked: LoggedInteraction[]
+  interactions: LoggedInteraction[]
 }
 
 export type StoredRule = Pick<ApprovalRule, 'id' | 'scope'> & {
@@ -52,7 +52,7 @@ export class LogModel {
   readonly sessions = new Map<string, LoggedSession>()
   /** By log id, including erased ones. */
   readonly logs = new Map<string, LoggedSession>()
-  readonly asked = new Map<string, LoggedInteraction>()
+  readonly interactions = new Map<string, LoggedInteraction>()
   readonly responses: EventOf<'interaction_response'>[] = []
   readonly sent = new Map<string, Sent>()
   /** All rules that were ever stored, by key. */
@@ -103,7 +103,7 @@ export class LogModel {
     let asked = this.known(interactionId)
     for (;;) {
       const next = asked.response?.supersededBy
-      const after = next === undefined ? undefined : this.asked.get(next)
+      const after = next === undefined ? undefined : this.interactions.get(next)
       if (!after?.request.errors) return asked
       asked = after
     }
@@ -115,7 +115,7 @@ export class LogModel {
   }
 
   known(interactionId: string): LoggedInteraction {
-    const asked = this.asked.get(interactionId)
+    const asked = this.interactions.get(interactionId)
     holds(asked !== undefined, 'durable first', () => `${interactionId} was returned, but is not in the log`)
     return asked
   }
@@ -137,7 +137,7 @@ export class LogModel {
       pending: new Set(),
       calls: new Map(),
       said: new Set(),
-      asked: [],
+      interactions: [],
     }
     this.sessions.set(id, session)
     this.logs.set(event.id, session)
@@ -177,7 +177,7 @@ export class LogModel {
         const { interactionId, pending } = event
         const twice = () => `${interactionId} is recorded as pending: ${pending} twice`
         holds(session.pending.has(interactionId) !== pending, 'L2', twice)
-        holds(!pending || !this.asked.has(interactionId), 'L2', twice)
+        holds(!pending || !this.interactions.has(interactionId), 'L2', twice)
         if (pending) session.pending.add(interactionId)
         else session.pending.delete(interactionId)
         break
@@ -197,7 +197,7 @@ export class LogModel {
 
   #open(session: LoggedSession, request: EventOf<'interaction_request'>): void {
     const { interactionId } = request
-    holds(!this.asked.has(interactionId), 'unique ids', () => `${interactionId} is asked twice`)
+    holds(!this.interactions.has(interactionId), 'unique ids', () => `${interactionId} is asked twice`)
     const asked: LoggedInteraction = {
       session,
       request,
@@ -206,13 +206,13 @@ export class LogModel {
       handedOver: false,
       granted: 0,
     }
-    this.asked.set(interactionId, asked)
-    session.asked.push(asked)
+    this.interactions.set(interactionId, asked)
+    session.interactions.push(asked)
   }
 
   #settle(session: LoggedSession, response: EventOf<'interaction_response'>): void {
     const { interactionId } = response
-    const asked = this.asked.get(interactionId)
+    const asked = this.interactions.get(interactionId)
     holds(asked?.session === session, 'L3', () => `a response to ${interactionId}, which was not asked`)
     holds(!asked.response, 'L3', () => `${interactionId} has two responses`)
     asked.response = response
@@ -220,7 +220,7 @@ export class LogModel {
   }
 
   #claim(event: EventOf<'interaction_delivered'>): void {
-    const asked = this.asked.get(event.interactionId)
+    const asked = this.interactions.get(event.interactionId)
     holds(
       asked?.response !== undefined,
       'L10',

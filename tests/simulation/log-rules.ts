@@ -109,7 +109,7 @@ function checkRequest(
     () => `nobody asked ${interactionId}`,
   )
   // A repeated request without a key, but with `attach`, opens another interaction if the first was superseded.
-  const same = session.asked.filter(
+  const same = session.interactions.filter(
     (one) =>
       one.request.agentId === agentId &&
       !one.request.errors &&
@@ -117,7 +117,7 @@ function checkRequest(
   )
   holds(same.length === 1, 'idempotency', () => `${agentId} has opened ${same.length} interactions`)
   if (!sent.owns) return
-  const earlier = session.asked.filter(
+  const earlier = session.interactions.filter(
     (one) =>
       one.request !== event && one.request.toolCallId === event.toolCallId && one.request.kind === kind,
   )
@@ -128,14 +128,14 @@ function checkRequest(
   const pending = earlier.filter(({ response }) => !response)
   const gone = earlier.some(({ response }) => response?.supersededBy === interactionId)
   const stays = () => `${pending.map((one) => one.request.interactionId).join()} beside ${interactionId}`
-  holds(pending.length === 0 || gone || closedIn(append, earlier), 'L11', stays)
+  holds(pending.length === 0 || gone || settlesOneOf(append, earlier), 'L11', stays)
 }
 
 /** Rendezvous: the matched tool call was reported, ended at most 30 seconds ago, and no other interaction is matched to it. */
 function checkMatched(session: LoggedSession, event: EventOf<'interaction_request'>): void {
   const { interactionId, toolCallId, at, errors } = event
   const where = () => `${interactionId} at ${toolCallId}`
-  const holders = session.asked.filter(
+  const holders = session.interactions.filter(
     ({ request, response }) => !response && request.anchor === 'matched' && request.toolCallId === toolCallId,
   )
   holds(holders.length <= 1, 'rendezvous', where)
@@ -150,8 +150,8 @@ function checkMatched(session: LoggedSession, event: EventOf<'interaction_reques
 }
 
 /** Whether this append settled one of the earlier interactions, by its successor or by its deadline. */
-function closedIn({ events }: Append, asked: LoggedInteraction[]): boolean {
-  return asked.some(({ response }) => response !== undefined && events.includes(response))
+function settlesOneOf({ events }: Append, interactions: LoggedInteraction[]): boolean {
+  return interactions.some(({ response }) => response !== undefined && events.includes(response))
 }
 
 /** L7, L8: which pending interactions a report or a command must cancel. */
@@ -166,7 +166,7 @@ function checkCancelling(session: LoggedSession, events: SessionEvent[], pending
       holds(left.length === 0, 'L8', () => `${left.join()} stays pending after ${event.type}`)
     }
     if (event.type === 'tool_result') {
-      const left = session.asked.filter(
+      const left = session.interactions.filter(
         ({ request, response }) =>
           !response && request.toolCallId === event.toolCallId && request.anchor === 'exact',
       )

@@ -29,8 +29,8 @@ export function send(world: World, sessionId: string, what: SentByPerson): SentC
 /** Picks an interaction for a person to act on: mostly a pending one, sometimes one that was settled long ago. */
 export function target({ random, model }: World, sessionId: string): LoggedInteraction | undefined {
   const session = model.sessions.get(sessionId)
-  if (!session || session.asked.length === 0) return undefined
+  if (!session || session.interactions.length === 0) return undefined
   const pending = [...session.pending]
-  if (pending.length > 0 && random.chance(0.8)) return model.asked.get(random.pick(pending))
-  return random.pick(session.asked)
+  if (pending.length > 0 && random.chance(0.8)) return model.interactions.get(random.pick(pending))
+  return random.pick(session.interactions)
 }

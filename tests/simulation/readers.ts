@@ -10,7 +10,7 @@ import type { World } from './world.js'
 export function readSomething(world: World, sessionId: string): void {
   const { random, model } = world
   const session = model.sessions.get(sessionId)
-  const asked = session?.asked.length ? random.pick(session.asked) : undefined
+  const asked = session?.interactions.length ? random.pick(session.interactions) : undefined
   const refused = () => {}
   if (random.chance(0.5)) {
     const fresh = random.chance(0.3)

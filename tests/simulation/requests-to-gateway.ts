@@ -50,24 +50,24 @@ export function simulatedFetch(world: World, findOrigin: FindOrigin) {
   }
 }
 
-interface Answering {
+interface GatewayCall {
   desk: Desk
   process: Process
   request: Request
   findOrigin: FindOrigin
 }
 
-async function answer(world: World, answering: Answering): Promise<Response> {
-  const { desk, request, findOrigin } = answering
+async function answer(world: World, call: GatewayCall): Promise<Response> {
+  const { desk, request, findOrigin } = call
   const { path, query, headers, body } = request
   const [kind = '', sessionId = '', part, interactionId = ''] = path
   const wantsStream = headers.get('accept') === 'text/event-stream'
-  if (kind === 'events') return allEvents(world, answering)
+  if (kind === 'events') return allEvents(world, call)
   if (kind === 'interactions') return Response.json(await desk.inbox(pageOf(query)))
   if (kind !== 'sessions') throw new AskbackError('not_found', `No route ${path.join('/')}.`)
   if (part === undefined) return Response.json({ ...(await desk.snapshot(sessionId)), live: [] })
   if (part === 'events') {
-    if (wantsStream) return sessionEvents(world, answering, sessionId)
+    if (wantsStream) return sessionEvents(world, call, sessionId)
     const limit = Number(query.get('limit') ?? 1000)
     const [after, before] = [query.get('after'), query.get('before')]
     const range = before === null ? { after: Number(after ?? 0) } : { before: Number(before) }
@@ -79,9 +79,9 @@ async function answer(world: World, answering: Answering): Promise<Response> {
   return Response.json(await desk.as(caller).respond(input))
 }
 
-async function sessionEvents(world: World, answering: Answering, sessionId: string): Promise<Response> {
+async function sessionEvents(world: World, call: GatewayCall, sessionId: string): Promise<Response> {
   const { model, random, plan } = world
-  const { process, request } = answering
+  const { process, request } = call
   const { feeds } = process.gateway
   const cursor = Number(request.headers.get('last-event-id') ?? request.query.get('after') ?? 0)
   const log = request.query.get('log') ?? undefined
@@ -135,7 +135,7 @@ async function sessionEvents(world: World, answering: Answering, sessionId: stri
   }
 }
 
-async function allEvents(world: World, { process, request }: Answering): Promise<Response> {
+async function allEvents(world: World, { process, request }: GatewayCall): Promise<Response> {
   const { model } = world
   const { allEvents: all } = process.gateway
   const stream = new Stream(

@@ -1,11 +1,11 @@
 import { defineInteraction, type InteractionKind } from '@askback/core'
 import type { Json } from '@askback/protocol'
 import type { Random } from './random.js'
-import type { Fit } from './sent.js'
+import type { AnswerEffect } from './sent.js'
 
 export interface RandomAnswer {
   answer: Json
-  fit: Fit
+  fit: AnswerEffect
 }
 
 /** A kind that the core does not know, with a schema of its own. */

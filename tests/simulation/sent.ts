@@ -1,7 +1,10 @@
 import type { Json, SettlementKind } from '@askback/protocol'
 
 /** The effect that an answer must have: the settlement, or the reason why it must not settle. */
-export type Fit = Extract<SettlementKind, 'answered' | 'approved' | 'denied'> | 'reprompt' | 'invalid'
+export type AnswerEffect =
+  | Extract<SettlementKind, 'answered' | 'approved' | 'denied'>
+  | 'reprompt'
+  | 'invalid'
 
 export interface SentOpen {
   what: 'open'
@@ -19,7 +22,7 @@ export interface SentAnswer {
   interactionId: string | null
   toolCallId?: string
   answer: Json | null
-  fit: Fit
+  fit: AnswerEffect
   digestFits: boolean
 }
 

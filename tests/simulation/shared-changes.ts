@@ -1,8 +1,8 @@
 import type { Append, Change, ChangeNotice, Store } from '@askback/core'
 import type { Random } from './random.js'
 
-interface Entry {
-  place: number
+interface StoredChange {
+  position: number
   sessionId: string
   /** `null` for an erasure. */
   append: Append | null
@@ -16,8 +16,8 @@ interface Entry {
 export class SharedChanges {
   readonly #random: Random
   readonly #shortPages: number
-  #entries: Entry[] = []
-  #place = 0
+  #changes: StoredChange[] = []
+  #position = 0
 
   constructor(random: Random, shortPages: number) {
     this.#random = random
@@ -25,17 +25,17 @@ export class SharedChanges {
   }
 
   committed(append: Append, logId: string): void {
-    this.#entries.push({ place: ++this.#place, sessionId: append.sessionId, append, logId })
+    this.#changes.push({ position: ++this.#position, sessionId: append.sessionId, append, logId })
   }
 
   erased(sessionId: string): void {
-    this.#entries = this.#entries.filter(({ append, ...entry }) => !append || entry.sessionId !== sessionId)
-    this.#entries.push({ place: ++this.#place, sessionId, append: null, logId: null })
+    this.#changes = this.#changes.filter(({ append, ...change }) => !append || change.sessionId !== sessionId)
+    this.#changes.push({ position: ++this.#position, sessionId, append: null, logId: null })
   }
 
   changes({ after = '0', limit }: Parameters<Store['changes']>[0]): Promise<Change[]> {
-    const page = this.#page(after, limit).map(({ place, sessionId, append }) => ({
-      cursor: String(place),
+    const page = this.#page(after, limit).map(({ position, sessionId, append }) => ({
+      cursor: String(position),
       sessionId,
       events: append ? [...append.events] : [],
     }))
@@ -49,15 +49,17 @@ export class SharedChanges {
    */
   changedSessions({ after, limit }: { after: string; limit: number }): Promise<ChangeNotice[]> {
     const page = this.#page(after, limit)
-    const last = new Map(page.flatMap((entry) => (entry.append ? [[entry.sessionId, entry] as const] : [])))
+    const last = new Map(
+      page.flatMap((change) => (change.append ? [[change.sessionId, change] as const] : [])),
+    )
     const isTerse = this.#random.chance(0.5)
-    const rows = page.filter((entry) => {
-      const isAppend = entry.append !== null || (isTerse && last.has(entry.sessionId))
-      return !isAppend || last.get(entry.sessionId) === entry
+    const rows = page.filter((change) => {
+      const isAppend = change.append !== null || (isTerse && last.has(change.sessionId))
+      return !isAppend || last.get(change.sessionId) === change
     })
     return Promise.resolve(
-      rows.map(({ place, sessionId, append, logId }) => ({
-        cursor: String(place),
+      rows.map(({ position, sessionId, append, logId }) => ({
+        cursor: String(position),
         sessionId,
         ...(append && logId !== null && { reaches: { logId, seq: append.events.at(-1)!.seq } }),
       })),
@@ -65,10 +67,10 @@ export class SharedChanges {
   }
 
   head(): Promise<string> {
-    return Promise.resolve(String(this.#entries.at(-1)?.place ?? 0))
+    return Promise.resolve(String(this.#changes.at(-1)?.position ?? 0))
   }
 
-  #page(after: string, limit: number): Entry[] {
-    return this.#entries.filter(({ place }) => place > Number(after)).slice(0, limit)
+  #page(after: string, limit: number): StoredChange[] {
+    return this.#changes.filter(({ position }) => position > Number(after)).slice(0, limit)
   }
 }

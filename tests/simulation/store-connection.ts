@@ -128,8 +128,8 @@ export class StoreConnection {
     const firsts = new Set<string>()
     return this.#calls.filter(({ lane, phase }) => {
       if (lane === null) return true
-      const place = `${phase} ${lane}`
-      return !firsts.has(place) && firsts.add(place).has(place)
+      const queue = `${phase} ${lane}`
+      return !firsts.has(queue) && firsts.add(queue).has(queue)
     })
   }
 

@@ -30,7 +30,7 @@ export function passTime(world: World): void {
 
 /** The pending interactions that their deadline will settle. */
 export function withDeadline({ model }: World): (LoggedInteraction & { request: { expiresAt: number } })[] {
-  return [...model.asked.values()].filter(
+  return [...model.interactions.values()].filter(
     (asked): asked is LoggedInteraction & { request: { expiresAt: number } } =>
       !asked.response &&
       !asked.session.ended &&

@@ -16,11 +16,11 @@ interface Doorbell {
   process: Process
   name: string
   /** The session of the append, and the number of the append in the order of all appends. */
-  append?: { sessionId: string; place: number }
+  append?: { sessionId: string; number: number }
   receive: () => void
 }
 
-export interface Outcome<T> {
+export interface CallHandlers<T> {
   done: (value: T) => void
   /** Called with an expected error; anything but an `AskbackError` fails the run. */
   refused: (error: AskbackError) => void
@@ -67,7 +67,7 @@ export class World {
     this.plan = plan
     this.changes = new SharedChanges(random, plan.shortPages)
     this.disk.onAppend((notice) => {
-      const append = { sessionId: notice.sessionId, place: ++this.#appends }
+      const append = { sessionId: notice.sessionId, number: ++this.#appends }
       const name = `${notice.sessionId} ${notice.eventId}`
       for (const process of this.live)
         this.#doorbells.push({ process, name, append, receive: () => process.receiveNotice(notice) })
@@ -175,11 +175,11 @@ export class World {
   call<T>(
     name: string,
     work: (desk: Desk, process: Process) => Promise<T>,
-    outcome: Outcome<T>,
+    handlers: CallHandlers<T>,
     process: Process = this.random.pick(this.live),
   ): Process {
     this.note(`${process.name} gets ${name}`)
-    const call = { process, lost: () => outcome.lost?.() }
+    const call = { process, lost: () => handlers.lost?.() }
     this.#calls.add(call)
     const ended = (how: string, handle: () => void) => {
       if (!this.#calls.delete(call)) return
@@ -188,11 +188,11 @@ export class World {
     }
     // A desk may also throw synchronously.
     new Promise<T>((resolve) => resolve(work(process.desk, process))).then(
-      (value) => ended('done', () => outcome.done(value)),
+      (value) => ended('done', () => handlers.done(value)),
       (error: unknown) =>
         ended(error instanceof AskbackError ? error.code : String(error), () => {
           if (!(error instanceof AskbackError) || error.code === 'internal') throw error
-          outcome.refused(error)
+          handlers.refused(error)
         }),
     )
     return process
@@ -227,12 +227,12 @@ export class World {
   /** A process that gets the doorbell of a later append reads all earlier ones, too, so it has caught up. */
   #noteDoorbell(
     { missedDoorbells }: Process,
-    { sessionId, place }: NonNullable<Doorbell['append']>,
+    { sessionId, number }: NonNullable<Doorbell['append']>,
     lost: boolean,
   ): void {
     const last = missedDoorbells.get(sessionId) ?? 0
-    if (lost) missedDoorbells.set(sessionId, Math.max(place, last))
-    else if (place > last) missedDoorbells.delete(sessionId)
+    if (lost) missedDoorbells.set(sessionId, Math.max(number, last))
+    else if (number > last) missedDoorbells.delete(sessionId)
   }
 
   toggleBusOutage(): void {

@@ -105,7 +105,7 @@ export const MAX_BACK_MS = 24 * 3_600_000
 
 /**
  * The clock of this machine, which never runs backwards while the process lives. If the wall clock is set forwards, or the
- * machine was asleep, it follows at once. If the wall clock is set back, time goes on at its usual pace, so that a deadline
+ * machine was asleep, it follows at once. If the wall clock is set back, time continues at its usual pace, so that a deadline
  * stays as far away as it was, and comes closer to the wall clock by half a millisecond a second. Only if that goes back by
  * more than a day it follows.
  */

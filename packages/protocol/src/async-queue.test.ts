@@ -7,7 +7,7 @@ async function readAll<T>(queue: AsyncQueue<T>): Promise<T[]> {
   return values
 }
 
-it('hands over what was pushed before and after the reader came, in order', async () => {
+it('returns values that were pushed before and after the reader started, in order', async () => {
   const queue = new AsyncQueue<number>()
   queue.push(1)
   queue.push(2)

@@ -86,7 +86,7 @@ export class Backoff {
     })
   }
 
-  /** Ends every wait that is under way. */
+  /** Ends all current waits. */
   retryNow(): void {
     for (const end of this.#endWaits) end()
   }

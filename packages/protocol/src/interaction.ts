@@ -29,7 +29,7 @@ export const requestSource = z.enum(['cli', 'http', 'mcp', 'hook'])
 
 /**
  * How an interaction found its tool call. `exact`: the request named the call, or its adapter owns it, so the end of the
- * call cancels the interaction (L7). `matched`: the rendezvous chose the call. `own`: there is none, it stands for itself.
+ * call cancels the interaction (L7). `matched`: the rendezvous chose the call. `own`: there is none, so the interaction is shown by itself.
  */
 export const anchor = z.enum(['exact', 'matched', 'own'])
 

@@ -65,7 +65,7 @@ export function deliverInteraction(item: Interaction): Interaction {
 
 /**
  * Whether an approval had been claimed before this read (L10). What it allows may have run already, so it must not be granted
- * again. Answers to other kinds, and the approval of a plan, can be handed over again: no tool call would run twice.
+ * again. Answers to other kinds, and the approval of a plan, can be returned again: no tool call would run twice.
  */
 export function isInDoubt({
   settlement,

@@ -126,7 +126,7 @@ class DemoProcess implements AgentProcess {
     )
   }
 
-  /** A message during a turn changes nothing: the script goes on. */
+  /** A message during a turn changes nothing: the script continues. */
   #acknowledge(text: string, turnId: string): Promise<void> {
     const blockId = `${turnId}.note.${this.#options.clock.now()}`
     return this.#context.report({

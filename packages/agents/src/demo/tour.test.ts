@@ -81,7 +81,7 @@ describe('the tour', () => {
     expect(events.findLast((event) => event.type === 'turn_ended')).toMatchObject({ reason: 'done' })
   })
 
-  it('goes on after a refusal', async () => {
+  it('continues after a refusal', async () => {
     const events = await playTour('hello', (item) => {
       if (item.kind === 'approval') return { decision: 'deny', message: 'not today' }
       if (item.kind === 'plan_review') return { decision: 'adjust', feedback: 'smaller steps' }

@@ -95,7 +95,7 @@ export class ChildProgram implements RunningProgram {
   }
 
   get #relayPipe(): Writable | null {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `spawn` was told to make this a pipe, which is a Duplex
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the options of `spawn` make this a pipe, which is a Duplex
     return this.process.stdio[3] as Writable | null
   }
 

@@ -59,7 +59,7 @@ it('handles notifications in order, and a request after those before it', async 
   await expect.poll(() => sent).toEqual([{ jsonrpc: '2.0', id: 'a', result: 'done' }])
 })
 
-it('goes on with later messages while a request waits for its answer', async () => {
+it('handles later messages while a request waits for its answer', async () => {
   const handled: string[] = []
   const { connection, receive } = connect({
     request: () => new Promise(() => {}),

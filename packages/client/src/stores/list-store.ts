@@ -35,7 +35,7 @@ export abstract class ListStore<T, View extends ListView<T> = ListView<T>> exten
   #page: ListPage<T> | null = null
   #connection: ConnectionStatus = 'connecting'
   #error: AskbackError | null = null
-  /** The events and deletions that have arrived since the fetch under way began. */
+  /** The events and deletions that have arrived since the running fetch started. */
   #duringFetch: (SessionEvent | { gone: string })[] | null = null
   #fetching: AbortController | null = null
   #isStale = false

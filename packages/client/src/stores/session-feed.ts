@@ -109,7 +109,7 @@ export class SessionFeed {
           if (item.type === 'resync') await this.#load(signal)
           else this.#receiveItem(item)
         }
-        // It ended after a resync, usually: the new snapshot is loaded, so go on at once. Several in a row wait.
+        // It ended after a resync, usually: the new snapshot is loaded, so connect at once. After several in a row, wait.
         if (failures++ === 0) continue
       } catch (error) {
         if (signal.aborted) return

@@ -31,7 +31,7 @@ export interface PreparedRequest {
 
 /**
  * How an interaction gets its tool call: the caller names the call (`id`), the call is searched among those recorded
- * (`rendezvous`), or the interaction stands for a call of its own (`itself`).
+ * (`rendezvous`), or the interaction gets a new call of its own (`itself`).
  */
 export type Anchoring =
   | { by: 'id'; toolCallId: string }

@@ -98,7 +98,7 @@ export function end(state: SessionState, command: CommandOf<'end'>, context: Con
   return mergeParts(cancelled, { events: [ended], kv: [erasure] })
 }
 
-/** Key of the record that a session, with this log, is to be erased. It lets a deletion go on after a crash. */
+/** Key of the record that a session, with this log, is to be erased. With it a deletion is completed after a crash. */
 export function erasureKey(sessionId: string): string {
   return `erase/${sessionId}`
 }

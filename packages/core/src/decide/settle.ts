@@ -135,7 +135,7 @@ function reprompt(item: Interaction, { errors }: Reprompt, answer: Json, context
   return {
     interactionId,
     refusal: { code: 'invalid_answer', errors },
-    // Nobody claims it: its waiters go on to wait for the new one.
+    // It is not claimed: its waiters wait for the new interaction.
     settled: [{ interaction: item, response, claimant: null }],
     events: [
       response,

@@ -9,7 +9,7 @@ export type DurableSeq = number & { readonly [durable]: true }
 
 /** The last durable event of a session's log. */
 export interface Head {
-  /** The id of the log's first event: a session that is deleted and made again has another log. */
+  /** The id of the log's first event: a session that was deleted and created again has another log. */
   readonly logId: string
   readonly seq: DurableSeq
   readonly id: string

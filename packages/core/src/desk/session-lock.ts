@@ -70,7 +70,7 @@ export class Contention {
     return this.#lockOwner
   }
 
-  /** Whether the command may go on without waiting. */
+  /** Whether the command may continue without waiting. */
   get isFree(): boolean {
     return this.#leaveQueue !== null || !this.#ports.queue.has(this.#sessionId)
   }

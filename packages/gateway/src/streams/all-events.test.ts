@@ -9,7 +9,7 @@ describe('the events of all sessions', () => {
     ['alone', memoryStore()],
     ['with others', { ...memoryStore(), shared: true }],
   ])(
-    'tell what waits and who works, from now on, on a store that this process has %s',
+    'are sent for requests and statuses from now on, on a store that this process has %s',
     async (_name, store) => {
       const server = await streamServer({ store })
       const one = await sessionWith(server, 1)
