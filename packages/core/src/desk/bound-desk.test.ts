@@ -6,7 +6,7 @@ import { ada, bob, database, listFiles, sqlite, testDesk, yes } from './test-des
 const approval = { sessionId: 's', kind: 'approval', toolName: 'Bash', request: listFiles }
 
 describe('a desk that is bound to a caller', () => {
-  it('acts in the name of its own caller, beside others on the same desk', async () => {
+  it('acts in the name of its own caller, also if the desk has other callers', async () => {
     const { desk, open, events, seq } = await testDesk()
     const [first, second] = [await open('question', database), await open('question', database)]
     const before = await seq()
@@ -23,7 +23,7 @@ describe('a desk that is bound to a caller', () => {
     expect((await desk.as(ada).respond(body)).interaction).toMatchObject(ada)
   })
 
-  it('names its id as the opener and as the receiver of what it claims', async () => {
+  it('records the id of its caller as the opener and as the receiver of claims', async () => {
     const { desk, events } = await testDesk({ session: { permissionMode: 'bypassPermissions' } })
     const script = desk.as({ id: 'script' })
     const { interaction } = await script.open({ ...approval, claim: true })
@@ -31,7 +31,7 @@ describe('a desk that is bound to a caller', () => {
     expect((await events()).at(-1)).toMatchObject({ type: 'interaction_delivered', to: 'script' })
   })
 
-  it('[L10] claims what is settled at once only if it is told to, so that a wait finds it unclaimed', async () => {
+  it('[L10] claims a settlement at once only with `claim`, else a wait finds it unclaimed', async () => {
     const { desk, types } = await testDesk({ session: { permissionMode: 'bypassPermissions' } })
     const script = desk.as({ id: 'script' })
     const { interactionId } = (await script.open(approval)).interaction
@@ -40,7 +40,7 @@ describe('a desk that is bound to a caller', () => {
     expect(await script.wait(interactionId)).toMatchObject({ settlement: 'approved', inDoubt: true })
   })
 
-  it('is refused everything that its agent writes once another process has the lease', async () => {
+  it('refuses every write of its agent once another process has the lease', async () => {
     const { desk, store, seq } = await testDesk()
     await store.kv.put('lease/s', 'here', null)
     const { key, version } = (await store.kv.get('lease/s'))!
@@ -60,7 +60,7 @@ describe('a desk that is bound to a caller', () => {
   })
 })
 
-describe('a desk that is bound to nobody', () => {
+describe('a desk without a bound caller', () => {
   it('acts as a person whom the log does not name', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('approval', listFiles)
@@ -71,7 +71,7 @@ describe('a desk that is bound to nobody', () => {
   })
 })
 
-it('a settlement has the type of its kind, whoever asks', async () => {
+it('a settlement has the type of its kind, for every caller', async () => {
   const { desk } = await testDesk()
   const asked = desk.as({ id: 'script' }).session('s').ask(database)
   await expect.poll(async () => (await desk.pending()).interactions.length).toBe(1)
@@ -88,8 +88,8 @@ it('a message needs a person', async () => {
   expect(await desk.as(ada).message(message)).toMatchObject({ routed: 'log' })
   const anyCaller: Caller = { via: 'web' }
   const refused = { code: 'invalid_request' }
-  // @ts-expect-error -- this caller may be nobody
+  // @ts-expect-error -- this caller may have no person
   await expect(desk.as(anyCaller).message(message)).rejects.toMatchObject(refused)
-  // @ts-expect-error -- this desk is bound to nobody
+  // @ts-expect-error -- this desk has no caller
   await expect(desk.message(message)).rejects.toMatchObject(refused)
 })

@@ -61,7 +61,7 @@ type ControlCommand = Extract<Command, { type: 'interrupt' | 'clear' | 'set_mode
 
 /**
  * A desk as one caller uses it: `desk.as(caller)` makes one. Each command acts in the name of that caller. It is small, so make
- * one per credential, connection or request, as it fits.
+ * one per credential, connection or request.
  */
 export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
   readonly caller: Who
@@ -76,7 +76,7 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
     this.#engine = parts.engine
   }
 
-  /** A handle; the session is made when it is first used, unless it exists. With `null` for its defaults it is never made. */
+  /** Returns a handle. The session is created on first use, unless it exists or `defaults` is `null`. */
   session(id: string, defaults: SessionDefaults | null = {}): SessionHandle {
     return new SessionHandle(this, id, defaults)
   }
@@ -96,7 +96,7 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
     await ensureSession(this.#engine, this.caller, body, { id, maxSessions })
   }
 
-  /** Goes on here with a session that an agent has run elsewhere. A second time nothing is written. */
+  /** Adopts a session that an agent has run elsewhere. Adopting it again writes nothing. */
   async adopt(
     this: BoundDesk<PersonCaller>,
     body: AdoptBody,
@@ -116,7 +116,7 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
       interactionId: string
       answer: unknown
       digest?: string | undefined
-      /** Of a caller that has seen the tool call, and not this very interaction. */
+      /** Set by a caller that has seen the tool call, but does not know which of its interactions the person saw. */
       toolCallId?: string | undefined
     },
   ): Promise<{ interaction: Interaction; events: SessionEvent[] }> {
@@ -133,17 +133,17 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
     return { interaction: this.#engine.view(ran.interaction!), events: ran.events }
   }
 
-  /** The question or approval of a tool call, by the call's id. */
+  /** Answers the question or approval of a tool call, by the id of the call. */
   async answerToolCall(
     input: Repeatable & ToolCallAnswer & { sessionId: string; toolCallId: string },
   ): Promise<Interaction> {
-    // Before the schema, which would leave out what must be refused.
+    // Checked before the schema, which would drop fields that must be refused.
     if (input?.kind === 'question') copyJson(input.answers ?? null, 'answers')
     const given = parse(answerToolCallInput, input, 'the answer')
     return this.#engine.view(await answerToolCall(this.#engine, this.caller, given))
   }
 
-  /** A question answered in part, on a surface that asks one at a time. */
+  /** Stores the replies to the first questions, for a surface that shows one at a time. */
   async progress(
     input: Repeatable & { sessionId: string; interactionId: string; answers: unknown },
   ): Promise<Interaction> {
@@ -217,7 +217,7 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
     }
   }
 
-  /** What an agent tells of its own doing; repeats change nothing. */
+  /** Logs what an agent does. Repeated events change nothing. */
   async report(input: Repeatable & { sessionId: string; events: ReportedEvent[] }): Promise<SessionEvent[]> {
     const { sessionId, idempotencyKey, ...given } = parse(reportInput, input, 'the report')
     const events = parse(reported, copyJson(given.events, 'events'), 'the report')
@@ -226,7 +226,7 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
     return (await this.#engine.run(sessionId, { type: 'report', events }, { key, fence })).events
   }
 
-  /** One tool call of an outside agent; it gets an id if it has none. */
+  /** Logs a tool call of an outside agent, with a new id if it has none. */
   async reportToolCall(
     input: ToolCallBody & Repeatable & { sessionId: string; source?: ToolCall['source'] },
   ): Promise<{ toolCall: ToolCall; created: boolean }> {
@@ -254,18 +254,18 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
     return this.#control(sessionId, command, options, { mode })
   }
 
-  /** Cancels what is pending, ends the session and erases its log. The audit keeps who allowed what. */
+  /** Cancels the pending interactions, ends the session and erases its log. The audit keeps the decisions. */
   async deleteSession(sessionId: string, options: Repeatable = {}): Promise<void> {
     checkId(sessionId, 'session')
     const { idempotencyKey } = parse(repeatable, options, 'the options')
-    // Not a key of the session's own: that would go with it.
+    // Not a key of the session, which would be erased with it.
     const key =
       idempotencyKey === undefined ? undefined : keyOf(`key/delete/${sessionId}/${idempotencyKey}`, null)
     try {
       const command = { type: 'end', via: 'direct', ...actedBy(this.caller) } as const
       await this.#engine.run(sessionId, command, { key })
     } finally {
-      // Also if that failed: it may have been written, or somebody else's deletion was left half done.
+      // Also after a failure: the end may have been written, or another deletion may be unfinished.
       await this.#parts.maintenance.erase(sessionId)
     }
   }
@@ -295,7 +295,7 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
   }
 }
 
-/** For callers without types, whose desk may be bound to nobody. */
+/** Checked at run time for callers without types, whose desk may not be bound to a person. */
 function personOf({ by }: Caller) {
   if (by) return by
   throw new AskbackError('invalid_request', 'This needs a person: use desk.as({ by: { id } }).')

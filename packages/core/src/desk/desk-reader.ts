@@ -23,7 +23,7 @@ import { checkId } from './errors.js'
 import { pendingPage, pendingTotals, type InboxPage, type PendingPage } from './inbox.js'
 import type { GoneListener, Listener } from './listeners.js'
 
-/** What can be read of a desk. Reads are the same for all callers. */
+/** The reads of a desk, which are the same for all callers. */
 export class DeskReader {
   readonly #engine: Engine
 
@@ -31,10 +31,10 @@ export class DeskReader {
     this.#engine = engine
   }
 
-  /** For adapters, which classify the edits of their agents by the same rule. The agent runs in `cwd`. */
+  /** Classifies an edit by the desk's rules, for adapters. The agent runs in `cwd`. */
   async editScope(sessionId: string, cwd: string | null): Promise<EditScope> {
     const { protectedPaths } = this.#engine.options.edits
-    // An agent may be run in another folder than the session names.
+    // An agent may run in another folder than that of the session.
     return this.#engine.read(sessionId, (state) => ({
       cwd,
       protectedPaths,
@@ -53,7 +53,7 @@ export class DeskReader {
     return this.#engine.read(sessionId, view, options)
   }
 
-  /** Fresh unless said otherwise: an agent acts on it. */
+  /** Fresh by default, because an agent acts on the result. */
   async interaction(
     sessionId: string,
     interactionId: string,
@@ -71,7 +71,7 @@ export class DeskReader {
     return pendingPage(this.#engine.options.store, filter, (item) => this.#engine.view(item))
   }
 
-  /** A page of what is pending in all sessions, with the counts of all pages. */
+  /** A page of the pending interactions of all sessions, with the counts of all pages. */
   async inbox(query: { after?: string; limit?: number } = {}): Promise<InboxPage> {
     return { ...(await this.pending(query)), ...(await pendingTotals(this.#engine.options.store)) }
   }
@@ -92,25 +92,25 @@ export class DeskReader {
     return entries.map(({ value }) => value as unknown as ApprovalRule)
   }
 
-  /** A part of the log: what follows `after`, or what comes before `before`, ascending. */
+  /** A part of the log in ascending order: the events after `after`, or those before `before`. */
   async events(
     sessionId: string,
     query: { after?: number; before?: number; limit: number },
   ): Promise<SessionEvent[]> {
     const part = optional(parse(eventsInput, query, 'the query'))
-    // What is told must be durable, and of a session that is there.
+    // The returned events must be durable, and the session must exist.
     await this.#engine.read(sessionId, (state) => state.seq)
     return this.#engine.options.store.read({ sessionId, ...part })
   }
 
-  /** Which agent a session is for, `null` for outside agents: who may use it depends on that. */
+  /** The agent of a session, `null` for outside agents. It decides which credentials may use the session. */
   agentOf(sessionId: string): Promise<string | null> {
     return this.#engine.read(sessionId, (state) => state.agent)
   }
 
   /**
-   * Calls `listener` with what became durable, in the order of each session's log, and `gone` when the log of a session is
-   * erased. On a store that other processes write to, that is for the sessions that this desk has in memory or follows.
+   * Calls `listener` with events that became durable, in the order of each session's log, and `gone` when the log of a session is
+   * erased. On a shared store this covers only the sessions that this desk has in memory or follows.
    */
   on(listener: Listener, gone?: GoneListener): () => void {
     checkListener(listener, gone)
@@ -118,8 +118,8 @@ export class DeskReader {
   }
 
   /**
-   * Tells `follower` every durable event of one session after the returned head, without gaps, until it is stopped. Fails
-   * with `not_found` where there is no such session.
+   * Calls `follower` with every durable event of one session after the returned head, without gaps, until it is stopped. Fails
+   * with `not_found` if the session does not exist.
    *
    * @example
    *   const { head, stop } = await desk.follow('deploy', {
@@ -133,16 +133,16 @@ export class DeskReader {
   }
 
   /**
-   * Tells `listener` what becomes durable in all sessions from now on, also of those that other processes write: each call
+   * Calls `listener` with events of all sessions that become durable from now on, also those of other processes. Each call
    * has events of one session. `gone` is called when the log of a session is erased: on a shared store that can happen before
-   * its last events were read. What follows is of another log under the same id.
+   * its last events were read. Later events belong to another log under the same id.
    */
   async followAll(listener: AllSessionsListener, gone?: GoneListener): Promise<() => void> {
     checkListener(listener, gone)
     return this.#engine.allSessions.follow(listener, gone)
   }
 
-  /** Reads what other processes have appended to this session; followers and listeners are told before it resolves. */
+  /** Reads what other processes have appended to this session. Followers and listeners get it before this resolves. */
   refresh(sessionId: string): Promise<void> {
     return this.#engine.refresh(sessionId)
   }

@@ -23,7 +23,7 @@ const BUILT_IN: InteractionKind[] = [questionKind, approvalKind, planReviewKind,
 const NOBODY: Caller = Object.freeze({})
 
 /**
- * The coordinator: opens interactions, settles them once, and wakes whoever waits.
+ * The coordinator: opens interactions, settles each once, and resolves its waiters.
  *
  * @example
  *   const desk = createDesk({ store: memoryStore() })
@@ -34,7 +34,7 @@ export function createDesk(options: DeskOptions): Desk {
   return new Desk(options)
 }
 
-/** A desk. Its own commands act for code of this process, in nobody's name; `as` binds a caller. */
+/** A desk. Its own commands act for code of this process, without the name of a person; `as` binds a caller. */
 export class Desk extends BoundDesk {
   /** Resolves when the deadlines are scheduled and unfinished work of the last process is complete. Failures are retried. */
   readonly ready: Promise<void>
@@ -57,7 +57,7 @@ export class Desk extends BoundDesk {
 
   /**
    * The same desk for one caller: its commands are made in the name of that person, on that surface, or under that agent's lease. Throws
-   * `invalid_request` for a caller that makes no sense.
+   * `invalid_request` if the caller is not valid.
    *
    * @example
    *   const ada = desk.as({ by: { id: 'ada', name: 'Ada' }, via: 'web' })
