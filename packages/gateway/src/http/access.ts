@@ -1,9 +1,14 @@
-import type { Desk } from '@askback/core'
-import { AskbackError } from '@askback/protocol'
-import type { Credential } from '../credentials/credential.js'
+import type { BoundHost, Desk, Host, PersonCaller } from '@askback/core'
+import { AskbackError, via as surfaces, type Via } from '@askback/protocol'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Credential, PersonCredential } from '../credentials/credential.js'
 import type { AllowedCallers } from '../route.js'
 
+// What a credential may do, and as which caller it acts. `authenticate.ts` finds the credential of a request.
+
 const MAX_CACHED_SESSIONS = 10_000
+/** The surfaces that may name themselves in `Askback-Surface`. */
+const NAMED_SURFACES = surfaces.extract(['cli', 'terminal', 'http'])
 
 /** Decides which credential may use which route and session. */
 export class Access {
@@ -53,4 +58,53 @@ export class Access {
 
 function otherSessionError(): AskbackError {
   return new AskbackError('forbidden', 'This token is not for this session.')
+}
+
+/** Binds the host to the callers of requests: once for each credential and surface, and not with each request. */
+export class Callers {
+  readonly #host: Host
+  readonly #bound = new WeakMap<Credential, Map<Via, BoundHost>>()
+
+  constructor(host: Host) {
+    this.#host = host
+  }
+
+  /** Throws `invalid_request` for an unknown surface. */
+  bind(credential: PersonCredential, headers: IncomingHttpHeaders): BoundHost<PersonCaller>
+  bind(credential: Credential, headers: IncomingHttpHeaders): BoundHost
+  bind(credential: Credential, headers: IncomingHttpHeaders): BoundHost {
+    if (credential.kind === 'agent' && credential.sessionId !== null)
+      return this.#bindToSession(credential.id, credential.sessionId)
+    const via = surfaceOf(credential, headers)
+    const known = this.#bound.get(credential)
+    const bound = known ?? new Map<Via, BoundHost>()
+    if (!known) this.#bound.set(credential, bound)
+    const host = bound.get(via) ?? this.#bind(credential, via)
+    bound.set(via, host)
+    return host
+  }
+
+  #bind(credential: Credential, via: Via): BoundHost {
+    const { id, kind: role } = credential
+    return this.#host.as({ id, role, via, by: credential.kind === 'person' ? credential.by : undefined })
+  }
+
+  /**
+   * For a script in an agent's shell: once another gateway has the lease of the session, the script may write as little as its
+   * agent. Scripts call the gateway that started their agent, so this gateway knows the fence, which is another one after each takeover.
+   */
+  #bindToSession(id: string, sessionId: string): BoundHost {
+    return this.#host.as({ id, role: 'agent', via: 'http', fence: this.#host.fenceOf(sessionId) })
+  }
+}
+
+/** Askback's own surfaces name themselves in `Askback-Surface`. */
+function surfaceOf(credential: Credential, headers: IncomingHttpHeaders): Via {
+  if (credential.kind === 'agent') return 'http'
+  const { via } = credential
+  const named = headers['askback-surface']
+  if (named === undefined || via === 'web') return via
+  const surface = NAMED_SURFACES.safeParse(named)
+  if (surface.success) return surface.data
+  throw new AskbackError('invalid_request', 'Askback-Surface is one of cli, terminal and http.')
 }

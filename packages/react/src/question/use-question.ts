@@ -4,21 +4,34 @@ import {
   readTextReply,
   repliesIn,
   type Interaction,
+  type Json,
   type Question,
+  type QuestionReply,
 } from '@askback/protocol'
 import { useMemo, useState } from 'react'
 import { useAnswer } from '../interaction/use-answer.js'
 import type { InteractionControl } from '../interaction/use-interaction.js'
 import { joinTexts } from '../use-draft.js'
-import {
-  areReplyDrafts,
-  draftOf,
-  keyOf,
-  replyOf,
-  type ReplyDraftOnCard,
-  type ReplyDraft,
-} from './reply-draft.js'
 import { useShownQuestion } from './shown-questions.js'
+
+/** The answer to one question while the person gives it. */
+export interface ReplyDraft {
+  selected: string[]
+  isOther: boolean
+  /** Kept while another option is chosen; it counts only while `isOther`. */
+  otherText: string
+  /** Sent with the answer. */
+  note: string
+}
+
+/**
+ * A draft of this card, with the reply that the log had when the draft was begun. If another surface stores a reply
+ * later, the draft is outdated and the stored reply is shown.
+ */
+interface ReplyDraftOnCard extends ReplyDraft {
+  /** The key (`keyOf`) of the reply in the log when this draft was begun. */
+  basedOn: string
+}
 
 /** What `useQuestion` returns, in addition to what `useInteraction` does. Questions are counted from 0. */
 export interface QuestionControl extends InteractionControl {
@@ -139,4 +152,37 @@ export function useQuestion(interaction: Interaction, open?: boolean): QuestionC
 function firstUnanswered(count: number, isAnswered: (step: number) => boolean): number {
   for (let step = 0; step < count; step += 1) if (!isAnswered(step)) return step
   return count - 1
+}
+
+/** The reply to send; `null` while it is incomplete. */
+function replyOf({ selected, isOther, otherText, note }: ReplyDraft): (QuestionReply & Json) | null {
+  const other = otherText.trim()
+  const trimmedNote = note.trim()
+  if (isOther && other === '') return null
+  if (!isOther && selected.length === 0) return null
+  return { selected, ...(isOther && { other }), ...(trimmedNote !== '' && { note: trimmedNote }) }
+}
+
+function draftOf(reply: QuestionReply | undefined, { options }: Question): ReplyDraft {
+  const { selected = [], other, note = '' } = reply ?? {}
+  return { selected, isOther: other !== undefined || options.length === 0, otherText: other ?? '', note }
+}
+
+/** A string that is equal for equal replies. */
+function keyOf(reply: QuestionReply | null | undefined): string {
+  if (!reply) return ''
+  const { selected, other = null, note = null } = reply
+  return JSON.stringify([selected, other, note])
+}
+
+/** `null` is a question that was not touched on this page. */
+function areReplyDrafts(value: unknown): value is (ReplyDraftOnCard | null)[] {
+  return Array.isArray(value) && value.every((each) => each === null || isReplyDraft(each))
+}
+
+function isReplyDraft(value: unknown): value is ReplyDraftOnCard {
+  if (typeof value !== 'object' || value === null) return false
+  const { selected, isOther, otherText, note, basedOn } = value as Partial<ReplyDraftOnCard>
+  const areTexts = [otherText, note, basedOn].every((text) => typeof text === 'string')
+  return Array.isArray(selected) && typeof isOther === 'boolean' && areTexts
 }

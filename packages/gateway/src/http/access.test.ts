@@ -1,7 +1,7 @@
 import { createDesk, createHost, Leases, memoryStore, type Fence } from '@askback/core'
 import { expect, it, onTestFinished } from 'vitest'
 import { OUTSIDE_AGENTS, personCredential, type AgentCredential } from '../credentials/credential.js'
-import { Callers } from './callers.js'
+import { Callers } from './access.js'
 
 function testCallers() {
   const store = memoryStore()
