@@ -4,10 +4,7 @@ import { planEffect } from '@askback/core/internal'
 import type { QuestionAnswer, QuestionReply, QuestionRequest, SettlementKind } from '@askback/protocol'
 
 /** Settled without a yes. */
-export type Refused = Extract<
-  Settlement<unknown>,
-  { settlement: 'denied' | 'cancelled' | 'timed_out' | 'superseded' }
->
+export type Refused = Exclude<Settlement<unknown>, { settlement: 'answered' | 'approved' }>
 
 export const IN_DOUBT_MESSAGE =
   'This call was approved, but the approval had been handed over before, so it may have run already, in full or in part. ' +
@@ -18,18 +15,11 @@ export const IN_DOUBT_MESSAGE =
  */
 export const PLAN_HANDED_OVER = 'Approved. It goes on in a fresh context.'
 
-const REFUSALS: ReadonlySet<SettlementKind | undefined> = new Set([
-  'denied',
-  'cancelled',
-  'timed_out',
-  'superseded',
-] satisfies Refused['settlement'][])
-
 export function isRefusal(settlement: SettlementKind | undefined): settlement is Refused['settlement'] {
-  return REFUSALS.has(settlement)
+  return settlement !== undefined && settlement !== 'answered' && settlement !== 'approved'
 }
 
-/** Says which of the four it was, and that the model must not take it for an answer. `subject`: such as “the question”. */
+/** Says which of them it was, and that the model must not take it for an answer. `subject`: such as “the question”. */
 export function refusalMessage(
   settled: { settlement: Refused['settlement']; message?: string | undefined },
   subject: string,

@@ -1,4 +1,4 @@
-import type { Interaction, OpenBody, QuestionReply } from '@askback/protocol'
+import type { Interaction, OpenBody, QuestionReply, SettlementKind } from '@askback/protocol'
 import { errorCodes } from '@askback/protocol/errors'
 import { hasAnswer } from '@askback/protocol/guards'
 import { isInDoubt } from '@askback/protocol/in-doubt'
@@ -9,7 +9,14 @@ import { printData, printJson, say } from '../terminal.js'
 import { abortOnSignals, askPerson, EXIT_INTERRUPTED } from './ask-person.js'
 import { findAskingSession } from './session.js'
 
-const EXIT_CODES = { answered: 0, approved: 0, denied: 3, cancelled: 4, superseded: 4, timed_out: 5 } as const
+const EXIT_CODES: Record<SettlementKind, number> = {
+  answered: 0,
+  approved: 0,
+  denied: 3,
+  cancelled: 4,
+  superseded: 4,
+  timed_out: 5,
+}
 
 const IN_DOUBT_NOTICE =
   'This was approved, but the approval had been handed over before: what it allows may have run already. Check that, then ask again.'
@@ -115,7 +122,12 @@ function outcomeText({ settlement, message, by }: Interaction): string {
       return 'A newer request replaced this one.'
     case 'cancelled':
       return `Cancelled${who}.`
-    default:
+    // The first two exit with 0, so their answer is printed instead.
+    case 'answered':
+    case 'approved':
+    case undefined:
       return 'It still waits for an answer.'
+    default:
+      return settlement satisfies never
   }
 }

@@ -1,9 +1,20 @@
-import { AskbackError, type Interaction, type Json } from '@askback/protocol'
+import { AskbackError, type Interaction, type Json, type SettlementKind } from '@askback/protocol'
 import { EMPTY_VIEW, oneLine, type CardView, type ClosedCard, type TextCard } from '../cards/card.js'
 import { answerText, bodyOf, outcomeText, stepOf } from '../cards/cards.js'
 import type { Connector } from './connector.js'
 import type { ConnectorDesk } from './connector-desk.js'
 import type { CardRecord, CardRecords } from './card-records.js'
+
+/** Chats do not notify anybody of an edited message, so a request that ended without an answer is also announced. */
+const IS_ANNOUNCED: Record<SettlementKind, boolean> = {
+  answered: false,
+  approved: false,
+  denied: false,
+  cancelled: true,
+  timed_out: true,
+  // The newer request is announced.
+  superseded: false,
+}
 
 export interface CardDisplayOptions {
   connector: Connector
@@ -111,8 +122,7 @@ export class CardDisplay {
     if (asking && !records.answering.has(record.cardId))
       records.setMissedText(record.place, { by: asking.by, outcome })
     await this.#close(record, interaction, outcome, settlement)
-    // Chats do not notify anybody of an edited message, so a request that ended without an answer is also announced.
-    if (settlement === 'timed_out' || settlement === 'cancelled') {
+    if (IS_ANNOUNCED[settlement]) {
       const title = interaction ? `${bodyOf(interaction, EMPTY_VIEW).title} ` : ''
       await connector.say(record.place, `${title}${outcome}`)
     }

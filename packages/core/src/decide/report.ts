@@ -107,14 +107,20 @@ function withSettlement(
       item.anchor === 'exact' &&
       item.settlement !== 'superseded',
   )
-  switch (decided?.settlement) {
+  const settlement = decided?.settlement
+  switch (settlement) {
     case 'denied':
-      return { ...event, settledBy: decided.kind === 'plan_review' ? 'adjusted' : 'denied' }
+      return { ...event, settledBy: decided?.kind === 'plan_review' ? 'adjusted' : 'denied' }
     case 'cancelled':
     case 'timed_out':
-      return { ...event, settledBy: decided.settlement }
-    default:
+      return { ...event, settledBy: settlement }
+    case 'answered':
+    case 'approved':
+    case 'superseded':
+    case undefined:
       return event
+    default:
+      return settlement satisfies never
   }
 }
 
