@@ -1,5 +1,5 @@
 import type { InboxView, NewRequest } from '@askback/client'
-import { spellOutLine } from '@askback/protocol'
+import { spellOutLine, type ByKind } from '@askback/protocol'
 import { useEffect, useRef, useState } from 'react'
 import { hrefOf } from './route.js'
 
@@ -36,7 +36,7 @@ export function canAskToNotify(): boolean {
   return 'Notification' in window && Notification.permission === 'default'
 }
 
-const titles: Record<string, string> = {
+const titles: ByKind<string> = {
   question: 'An agent has a question',
   approval: 'An agent asks for permission',
   plan_review: 'An agent has a plan for you',

@@ -21,6 +21,16 @@ interface KindTypes {
 /** The kinds that every desk knows. */
 export type BuiltInKind = keyof KindTypes
 
+/**
+ * One value for each built-in kind, looked up with the name of any kind. A table of this type does not compile until it has a
+ * new built-in kind.
+ *
+ * @example
+ * const titles: ByKind<string> = { question: 'Question', approval: 'Approval', plan_review: 'Plan', form: 'Form' }
+ * const title = titles[interaction.kind] ?? 'Request'
+ */
+export type ByKind<Value> = Record<BuiltInKind, Value> & Readonly<Record<string, Value | undefined>>
+
 /** An interaction of a built-in kind, with the types of its request and its answer. */
 export interface InteractionOf<Kind extends BuiltInKind> extends Interaction {
   kind: Kind

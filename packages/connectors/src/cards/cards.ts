@@ -1,4 +1,4 @@
-import { isDefaultAnswer, spellOut, type Interaction, type Via } from '@askback/protocol'
+import { isDefaultAnswer, spellOut, type ByKind, type Interaction, type Via } from '@askback/protocol'
 import { approvalCard } from './approval.js'
 import {
   oneLine,
@@ -30,7 +30,7 @@ const customCard: CardKind = {
   answerText: () => '',
 }
 
-const CARD_KINDS: Record<string, CardKind> = {
+const CARD_KINDS: ByKind<CardKind> = {
   question: questionCard,
   approval: approvalCard,
   plan_review: planReviewCard,

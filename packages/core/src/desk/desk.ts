@@ -1,3 +1,4 @@
+import type { BuiltInKind } from '@askback/protocol'
 import { steadyClock, type Clock } from '../clock.js'
 import { checkedCaller, type Caller, type PersonCaller } from '../decide/caller.js'
 import { newId as randomId } from '../ids.js'
@@ -18,7 +19,12 @@ const MAX_SESSIONS = 10_000
 const MAX_STALE_MS = 10_000
 /** Enough for a hundred thousand sessions with a pending and a settled interaction each: a few hundred MB. */
 const IN_MEMORY = 2_500_000
-const BUILT_IN: InteractionKind[] = [questionKind, approvalKind, planReviewKind, formKind]
+const BUILT_IN: Record<BuiltInKind, InteractionKind> = {
+  question: questionKind,
+  approval: approvalKind,
+  plan_review: planReviewKind,
+  form: formKind,
+}
 /** The caller of an embedder's own code: a person, whom the log does not name. */
 const NOBODY: Caller = Object.freeze({})
 
@@ -81,7 +87,7 @@ function connectParts(options: DeskOptions): DeskParts {
   checkOptions(options)
   const { store, newId = randomId, limits = {}, timeouts = {}, onError = reportError } = options
   const clock = options.clock ?? store.clock ?? steadyClock()
-  const kinds = kindsByName([...BUILT_IN, ...(options.kinds ?? [])])
+  const kinds = kindsByName([...Object.values(BUILT_IN), ...(options.kinds ?? [])])
   const maxSessions = limits.sessions ?? MAX_SESSIONS
   const engine: Engine = new Engine(
     {

@@ -1,5 +1,5 @@
 import type { SessionView } from '@askback/client'
-import { pendingOf, type Interaction, type SessionState } from '@askback/protocol'
+import { pendingOf, type ByKind, type Interaction, type SessionState } from '@askback/protocol'
 import { ArrowDown, CloudOff } from 'lucide-react'
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
 import { settlementText } from '../interaction/settlement.js'
@@ -152,7 +152,7 @@ function Announcements({ state }: { state: SessionState }) {
   )
 }
 
-const requestTexts: Record<string, string | undefined> = {
+const requestTexts: ByKind<string> = {
   question: 'The agent asks a question.',
   approval: 'The agent asks for approval.',
   plan_review: 'The agent has a plan to review.',

@@ -1,3 +1,4 @@
+import type { BuiltInKind } from '@askback/protocol'
 import { memo } from 'react'
 import { ToolApproval } from '../approval/tool-approval.js'
 import { ErrorBoundary } from '../content/error-boundary.js'
@@ -7,12 +8,14 @@ import { UnknownInteraction } from '../interaction/unknown-interaction.js'
 import { PlanReview } from '../plan-review/plan-review.js'
 import { QuestionPrompt } from '../question/question-prompt.js'
 
-const builtIn = new Map<string, InteractionRenderer>([
-  ['question', QuestionPrompt],
-  ['approval', ToolApproval],
-  ['plan_review', PlanReview],
-  ['form', FormPrompt],
-])
+const builtIn = new Map<string, InteractionRenderer>(
+  Object.entries({
+    question: QuestionPrompt,
+    approval: ToolApproval,
+    plan_review: PlanReview,
+    form: FormPrompt,
+  } satisfies Record<BuiltInKind, InteractionRenderer>),
+)
 
 /**
  * Draws an interaction with the component registered for its kind, else with the built-in one, else as JSON. If that
