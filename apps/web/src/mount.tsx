@@ -1,5 +1,5 @@
 import type { Transport } from '@askback/client'
-import { TransportProvider } from '@askback/react'
+import { AskbackProvider } from '@askback/react'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.js'
@@ -17,9 +17,9 @@ export interface MountOptions {
 export function mount(transport: Transport, { personId, ...options }: MountOptions = {}): void {
   createRoot(document.getElementById('root')!).render(
     <StrictMode>
-      <TransportProvider transport={transport} {...(personId !== undefined && { personId })}>
+      <AskbackProvider transport={transport} {...(personId !== undefined && { personId })}>
         <App {...options} />
-      </TransportProvider>
+      </AskbackProvider>
     </StrictMode>,
   )
 }
