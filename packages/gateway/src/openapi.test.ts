@@ -30,6 +30,7 @@ const bodies: Record<string, object> = {
   progress: { answers: [] },
   receiveUpdate: {},
   setPermissionMode: { mode: 'plan' },
+  setTags: { tags: { team: 'ops' } },
   createToken: { person: 'bob' },
   login: { code: 'code' },
   logout: { all: true },

@@ -34,6 +34,7 @@ const table: Record<string, { may: Record<Kind, Seen>; body?: object }> = {
   'POST /api/sessions/{id}/interrupt': { may: PEOPLE },
   'POST /api/sessions/{id}/clear': { may: PEOPLE },
   'POST /api/sessions/{id}/permission-mode': { may: PEOPLE, body: { mode: 'plan' } },
+  'POST /api/sessions/{id}/tags': { may: PEOPLE, body: { tags: { team: 'ops' } } },
   'GET /api/interactions': { may: PEOPLE },
   'GET /api/interactions/{interactionId}': { may: AGENTS },
   'GET /api/rules': { may: PEOPLE },

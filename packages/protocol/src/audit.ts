@@ -30,6 +30,7 @@ export const auditAct = z.object({
     'paired',
     'unpaired',
     'session_deleted',
+    'session_tags',
   ]),
   by: actor.optional(),
   via: via.optional(),

@@ -41,6 +41,7 @@ const examples: NewEvent[] = [
   },
   { type: 'interaction_delivered', interactionId: 'i1', toolCallId: 't1', to: 'agent' },
   { type: 'session_status', status: 'waiting', permissionMode: 'plan' },
+  { type: 'session_tags', tags: { tenant: 'acme' } },
   { type: 'agent_session', agentSessionId: 'x' },
   { type: 'context_cleared' },
   { type: 'error', code: 'x', message: 'y', fatal: true },

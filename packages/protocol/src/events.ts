@@ -11,7 +11,7 @@ import {
   via,
 } from './interaction.js'
 import { json } from './json.js'
-import { permissionMode, sessionStatus } from './session.js'
+import { permissionMode, sessionStatus, sessionTags } from './session.js'
 
 const id = z.string().min(1)
 const offset = z.int().min(0)
@@ -50,6 +50,7 @@ export const sessionEvent = z.discriminatedUnion('type', [
     model: z.string().optional(),
     permissionMode,
     source: z.string().optional(),
+    tags: sessionTags.optional(),
     /** Who created the session, and with it chose its permission mode. */
     by: actor.optional(),
     via: via.optional(),
@@ -133,6 +134,8 @@ export const sessionEvent = z.discriminatedUnion('type', [
     by: actor.optional(),
     via: via.optional(),
   }),
+  /** The session has these tags from now on, and no others. */
+  event('session_tags', { tags: sessionTags, by: actor.optional(), via: via.optional() }),
   event('agent_session', { agentSessionId: id }),
   event('context_cleared', { by: actor.optional() }),
   event('error', { code: z.string(), message: z.string(), fatal: z.boolean() }),

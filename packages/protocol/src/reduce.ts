@@ -8,7 +8,7 @@ import {
   progressInteraction,
   respondToInteraction,
 } from './lifecycle.js'
-import { statusOf } from './session.js'
+import { statusOf, type SessionTags } from './session.js'
 import { CALL_FORGOTTEN_MS, type SessionState, type ToolCall, type TurnItem } from './state.js'
 
 /** The window: the open turn and twenty before it. */
@@ -69,6 +69,10 @@ function apply(draft: Draft, event: SessionEvent): void {
       state.model = event.model ?? null
       state.source = event.source ?? null
       state.permissionMode = event.permissionMode
+      setTags(state, event.tags)
+      break
+    case 'session_tags':
+      setTags(state, event.tags)
       break
     case 'user_message':
       addItem(draft, event, {
@@ -291,4 +295,10 @@ function toolCallOf(from: ToolCall | EventOf<'tool_call'>): ToolCall {
 
 function responseIdOf(event: SessionEvent): { responseId?: string } {
   return event.responseId === undefined ? {} : { responseId: event.responseId }
+}
+
+/** A session without tags has no such field, like one from before there were tags. */
+function setTags(state: SessionState, tags: SessionTags = {}): void {
+  if (Object.keys(tags).length > 0) state.tags = tags
+  else if (state.tags) delete state.tags
 }

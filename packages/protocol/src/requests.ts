@@ -3,7 +3,7 @@ import { approvalScope } from './approval.js'
 import { sessionEvent, toolCallSource, type NewEventOf } from './events.js'
 import { requestSource, via } from './interaction.js'
 import { json } from './json.js'
-import { permissionMode } from './session.js'
+import { permissionMode, sessionTags } from './session.js'
 
 /** UTF-8 cannot represent a lone surrogate, so the log could not store it. */
 export const wellFormed = z.string().refine((value) => value.isWellFormed(), 'holds a lone surrogate')
@@ -22,6 +22,7 @@ export const createSessionBody = z.object({
   title: wellFormed.max(500).optional(),
   permissionMode: permissionMode.optional(),
   model: wellFormed.optional(),
+  tags: sessionTags.optional(),
 })
 
 export const openBody = z.object({
@@ -88,6 +89,9 @@ export const approveBody = z.object({
 export const denyBody = z.object({ toolCallId: id, message: wellFormed.optional(), ...seenRequest })
 
 export const permissionModeBody = z.object({ mode: permissionMode })
+
+/** All tags that the session is to have. */
+export const sessionTagsBody = z.object({ tags: sessionTags })
 
 // Adoption: continuing a session that an agent has run elsewhere.
 

@@ -7,6 +7,23 @@ export const sessionStatus = z.enum(['idle', 'running', 'waiting', 'ended', 'fai
 export type PermissionMode = z.infer<typeof permissionMode>
 export type SessionStatus = z.infer<typeof sessionStatus>
 
+/** A name of a tag begins with a letter, so that none is a name like `__proto__`. */
+const tagName = z.string().regex(/^[A-Za-z][\w.-]{0,62}$/, 'must be letters, digits, "_", "." or "-"')
+const tagValue = z
+  .string()
+  .max(200)
+  .refine((value) => value.isWellFormed(), 'holds a lone surrogate')
+
+/**
+ * What the program around Askback knows of a session, such as the customer that it belongs to. Askback only stores tags; `authorize`
+ * of an embedder decides by them who may see a session.
+ */
+export const sessionTags = z
+  .record(tagName, tagValue)
+  .refine((tags) => Object.keys(tags).length <= 32, 'must be at most 32 tags')
+
+export type SessionTags = z.infer<typeof sessionTags>
+
 /** A session as lists show it. */
 export const session = z.object({
   id: z.string(),
@@ -18,6 +35,8 @@ export const session = z.object({
   permissionMode,
   /** Epoch milliseconds of server time. */
   createdAt: z.number(),
+  /** Missing if it has none. */
+  tags: sessionTags.optional(),
 })
 
 export type Session = z.infer<typeof session>

@@ -1,7 +1,7 @@
 import type { EventOf } from './events.js'
 import type { Actor, Interaction } from './interaction.js'
 import type { Json } from './json.js'
-import type { PermissionMode, Session, SessionStatus } from './session.js'
+import type { PermissionMode, Session, SessionStatus, SessionTags } from './session.js'
 
 /** Increased when `reduce` makes something else of old events, so that snapshots stored by an older version are not used. */
 export const STATE_VERSION = 5
@@ -78,6 +78,8 @@ export interface SessionState {
   realCwd?: string | null
   model: string | null
   source: string | null
+  /** Missing if the session has none. */
+  tags?: SessionTags
   permissionMode: PermissionMode
   status: SessionStatus
   createdAt: number
@@ -211,6 +213,6 @@ export function pendingOf({ interactions }: SessionState): Interaction[] {
 }
 
 export function sessionOf(state: SessionState): Session {
-  const { sessionId: id, agent, title, cwd, status, permissionMode, createdAt } = state
-  return { id, agent, title, cwd, status, permissionMode, createdAt }
+  const { sessionId: id, agent, title, cwd, status, permissionMode, createdAt, tags } = state
+  return { id, agent, title, cwd, status, permissionMode, createdAt, ...(tags && { tags }) }
 }

@@ -1,5 +1,5 @@
 import type { Change, ChangeNotice, Page, SessionRow, Snapshot } from '@askback/core'
-import { hasType, buildInteraction, joinMessage, pageOf, parseCursor } from '@askback/core/store'
+import { hasType, buildInteraction, joinMessage, pageOf, parseCursor, rowTags } from '@askback/core/store'
 import type {
   AuditRow,
   EventOf,
@@ -100,10 +100,19 @@ function logQueries(db: Database, schema: string) {
   }
 }
 
-type SessionColumns = [key: number, info: string, status: string, permissionMode: string, updatedAt: number]
+type SessionColumns = [
+  key: number,
+  info: string,
+  status: string,
+  permissionMode: string,
+  updatedAt: number,
+  tags: string | null,
+]
 
 function sessionQueries(db: Database, schema: string) {
-  const select = `SELECT key, info, status, permission_mode, updated_at FROM ${schema}.sessions`
+  // The key of the tags is that of `tagsKey` in core.
+  const select = `SELECT key, info, status, permission_mode, updated_at,
+    (SELECT value FROM ${schema}.kv WHERE kv.key = 'session/' || sessions.id || '/tags') FROM ${schema}.sessions`
 
   return {
     async session(sessionId: string): Promise<SessionRow | null> {
@@ -134,14 +143,15 @@ function sessionQueries(db: Database, schema: string) {
   }
 }
 
-function sessionRow([, info, status, permissionMode, updatedAt]: SessionColumns): SessionRow {
+function sessionRow([, info, status, permissionMode, updatedAt, tags]: SessionColumns): SessionRow {
   return {
-    ...parseStored<Omit<Session, 'status' | 'permissionMode'>>(info),
+    ...parseStored<Omit<Session, 'status' | 'permissionMode' | 'tags'>>(info),
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this store writes this column
     status: status as SessionStatus,
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this store writes this column
     permissionMode: permissionMode as PermissionMode,
     updatedAt,
+    ...rowTags(tags === null ? null : parseStored<Json>(tags)),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Change, Page, SessionRow, Snapshot } from '@askback/core'
-import { hasType, buildInteraction, joinMessage, pageOf, parseCursor } from '@askback/core/store'
+import { hasType, buildInteraction, joinMessage, pageOf, parseCursor, rowTags } from '@askback/core/store'
 import type {
   AuditRow,
   EventOf,
@@ -151,9 +151,18 @@ export interface TableQueries {
   saveSnapshot(session: number, snapshot: Snapshot): void
 }
 
-type SessionTuple = [key: number, info: Buffer, status: Buffer, permissionMode: Buffer, updatedAt: number]
+type SessionTuple = [
+  key: number,
+  info: Buffer,
+  status: Buffer,
+  permissionMode: Buffer,
+  updatedAt: number,
+  tags: Buffer | null,
+]
 
-const SESSION = `SELECT key, CAST(info AS BLOB), CAST(status AS BLOB), CAST(permission_mode AS BLOB), updated_at
+/** The key of the tags is that of `tagsKey` in core. */
+const SESSION = `SELECT key, CAST(info AS BLOB), CAST(status AS BLOB), CAST(permission_mode AS BLOB), updated_at,
+  (SELECT CAST(kv.value AS BLOB) FROM kv WHERE kv.key = 'session/' || sessions.id || '/tags')
   FROM sessions`
 
 export function tableQueries(db: Connection): TableQueries {
@@ -243,14 +252,15 @@ export function tableQueries(db: Connection): TableQueries {
   }
 }
 
-function sessionRow([, info, status, permissionMode, updatedAt]: SessionTuple): SessionRow {
+function sessionRow([, info, status, permissionMode, updatedAt, tags]: SessionTuple): SessionRow {
   return {
-    ...parseStored<Omit<Session, 'status' | 'permissionMode'>>(info),
+    ...parseStored<Omit<Session, 'status' | 'permissionMode' | 'tags'>>(info),
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this store writes this column
     status: status.toString() as SessionStatus,
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only this store writes this column
     permissionMode: permissionMode.toString() as PermissionMode,
     updatedAt,
+    ...rowTags(tags && parseStored<Json>(tags)),
   }
 }
 

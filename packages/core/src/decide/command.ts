@@ -9,6 +9,7 @@ import type {
   OpenInput,
   PermissionMode,
   ReportedEvent,
+  SessionTags,
   Via,
 } from '@askback/protocol'
 import type { InteractionKind } from '../kinds/kinds.js'
@@ -73,7 +74,7 @@ export interface MessageCommand extends ActedBy {
 export type Command =
   | ({ type: 'start'; permissionMode: PermissionMode; ifNotExists?: boolean } & Pick<
       EventOf<'session_started'>,
-      'agent' | 'title' | 'cwd' | 'realCwd' | 'model' | 'source' | 'by' | 'via'
+      'agent' | 'title' | 'cwd' | 'realCwd' | 'model' | 'source' | 'tags' | 'by' | 'via'
     >)
   | OpenCommand
   | RespondCommand
@@ -86,6 +87,7 @@ export type Command =
   | ({ type: 'interrupt' } & ActedBy)
   | ({ type: 'clear' } & ActedBy)
   | ({ type: 'set_mode'; mode: PermissionMode } & ActedBy)
+  | ({ type: 'set_tags'; tags: SessionTags } & ActedBy)
   | ({ type: 'end' } & ActedBy)
   | AdoptCommand
   | AddCopyCommand

@@ -1,12 +1,15 @@
 import {
   AskbackError,
+  canonicalJson,
   pendingOf,
   routeText,
   type Interaction,
   type NewEvent,
   type SessionState,
+  type SessionTags,
 } from '@askback/protocol'
 import { optional } from '../optional.js'
+import { tagsKey } from '../store/records.js'
 import { mergeParts, type CommandOf, type Context, type Decision, type MessageCommand } from './command.js'
 import {
   alreadySettled,
@@ -25,7 +28,7 @@ export function start(state: SessionState, command: CommandOf<'start'>, _context
   if (state.seq > 0 && ifNotExists) return { events: [] }
   if (state.seq > 0)
     throw new AskbackError('invalid_request', `The session ${state.sessionId} exists already.`)
-  return { events: [{ ...session, type: 'session_started' }] }
+  return { events: [{ ...session, type: 'session_started' }], ...tagsWrite(state.sessionId, session.tags) }
 }
 
 /** Answers a pending interaction or goes to the agent; `routed` of the decision says which. */
@@ -78,6 +81,21 @@ export function setMode(state: SessionState, command: CommandOf<'set_mode'>, _co
       { type: 'session_status', status: state.status, permissionMode: mode, ...optional({ by, via }) },
     ],
   }
+}
+
+export function setTags(state: SessionState, command: CommandOf<'set_tags'>, _context: Context): Decision {
+  const { tags, by, via } = command
+  if (canonicalJson(tags) === canonicalJson(state.tags ?? {})) return { events: [] }
+  return {
+    events: [{ type: 'session_tags', tags, ...optional({ by, via }) }],
+    ...tagsWrite(state.sessionId, tags),
+  }
+}
+
+/** Stores list sessions with their tags, which they read from this key. */
+function tagsWrite(sessionId: string, tags: SessionTags | undefined): Pick<Decision, 'kv'> {
+  if (!tags) return {}
+  return { kv: [{ key: tagsKey(sessionId), value: Object.keys(tags).length > 0 ? tags : null }] }
 }
 
 /** The last append of a session that is being deleted. It settles what is pending, so that every waiter is resolved before the log is erased. */

@@ -1,7 +1,7 @@
 import { statusOf, type EventOf, type NewEvent, type SessionState } from '@askback/protocol'
 import { addCopy, adopt } from './adopt.js'
 import type { Command, Context, Decision } from './command.js'
-import { clear, end, interrupt, message, setMode, start } from './control.js'
+import { clear, end, interrupt, message, setMode, setTags, start } from './control.js'
 import { open } from './open.js'
 import { report } from './report.js'
 import { cancel, deliver, expire, progress, respond } from './settle.js'
@@ -43,6 +43,8 @@ function decideWithoutStatus(state: SessionState, command: Command, context: Con
       return clear(state, command, context)
     case 'set_mode':
       return setMode(state, command, context)
+    case 'set_tags':
+      return setTags(state, command, context)
     case 'end':
       return end(state, command, context)
     case 'adopt':

@@ -14,6 +14,7 @@ import {
   reportToolCallInput,
   respondInput,
   sessionOf,
+  sessionTags,
   type AdoptBody,
   type CreateSessionBody,
   type Interaction,
@@ -24,6 +25,7 @@ import {
   type Repeatable,
   type Session,
   type SessionEvent,
+  type SessionTags,
   type ToolCall,
   type ToolCallBody,
 } from '@askback/protocol'
@@ -57,7 +59,7 @@ export interface DeskParts {
   maxSessions: number
 }
 
-type ControlCommand = Extract<Command, { type: 'interrupt' | 'clear' | 'set_mode' }>
+type ControlCommand = Extract<Command, { type: 'interrupt' | 'clear' | 'set_mode' | 'set_tags' }>
 
 /**
  * A desk as one caller uses it: `desk.as(caller)` makes one. Each command acts in the name of that caller. It is small, so make
@@ -252,6 +254,13 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
     parse(permissionMode, mode, 'the permission mode')
     const command = { type: 'set_mode', mode, via: 'direct', ...actedBy(this.caller) } as const
     return this.#control(sessionId, command, options, { mode })
+  }
+
+  /** Replaces all tags of a session. */
+  async setTags(sessionId: string, tags: SessionTags, options: Repeatable = {}): Promise<ControlResult> {
+    const given = parse(sessionTags, tags, 'the tags')
+    const command = { type: 'set_tags', tags: given, via: 'direct', ...actedBy(this.caller) } as const
+    return this.#control(sessionId, command, options, { tags: given })
   }
 
   /** Cancels the pending interactions, ends the session and erases its log. The audit keeps the decisions. */

@@ -1,4 +1,4 @@
-import type { EventOf, SessionEvent, AuditAct, AuditDecision, AuditRow } from '@askback/protocol'
+import type { EventOf, SessionEvent, AuditAct, AuditDecision, AuditRow, SessionTags } from '@askback/protocol'
 
 /** Shared, because most events have no row and each append asks for the rows of its events. */
 const NO_ROWS: AuditRow[] = []
@@ -16,6 +16,8 @@ export function auditRows(event: SessionEvent): AuditRow[] {
     case 'session_status':
       if (event.status === 'ended') return [actRow('session_deleted', event)]
       return event.via === undefined ? NO_ROWS : [actRow('permission_mode', event, event.permissionMode)]
+    case 'session_tags':
+      return [actRow('session_tags', event, tagsText(event.tags))]
     case 'interaction_response': {
       if (event.copyOf !== undefined) return NO_ROWS
       const decision = decisionRow(event)
@@ -28,7 +30,7 @@ export function auditRows(event: SessionEvent): AuditRow[] {
 
 function actRow(
   act: AuditAct['act'],
-  event: EventOf<'session_started' | 'session_status' | 'interaction_response'>,
+  event: EventOf<'session_started' | 'session_status' | 'session_tags' | 'interaction_response'>,
   subject?: string,
 ): AuditAct {
   const row: AuditAct = { at: event.at, act, sessionId: event.sessionId }
@@ -36,6 +38,12 @@ function actRow(
   if (event.via) row.via = event.via
   if (subject !== undefined) row.subject = subject
   return row
+}
+
+function tagsText(tags: SessionTags): string {
+  return Object.entries(tags)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ')
 }
 
 function decisionRow(event: EventOf<'interaction_response'>): AuditDecision {

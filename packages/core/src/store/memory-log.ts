@@ -1,6 +1,6 @@
-import type { EventOf, Session, SessionEvent, AuditRow } from '@askback/protocol'
+import type { EventOf, Json, Session, SessionEvent, AuditRow } from '@askback/protocol'
 import { auditRows, withoutMessage } from './audit.js'
-import { pendingChanges, sessionChange, sessionInfo, type InteractionParts } from './records.js'
+import { pendingChanges, rowTags, sessionChange, sessionInfo, type InteractionParts } from './records.js'
 import type { SessionRow, Snapshot } from './store.js'
 
 /** Something with a position in one order over all sessions. Positions only grow. */
@@ -14,7 +14,7 @@ export interface LoggedInteraction extends InteractionParts, Positioned {
 }
 
 export interface LoggedSession extends Positioned {
-  info: Omit<Session, 'status' | 'permissionMode'>
+  info: Omit<Session, 'status' | 'permissionMode' | 'tags'>
   status: Session['status']
   permissionMode: Session['permissionMode']
   events: SessionEvent[]
@@ -163,9 +163,9 @@ export function updatedAt({ events }: LoggedSession): number {
   return events.at(-1)!.at
 }
 
-export function rowOf(session: LoggedSession): SessionRow {
+export function rowOf(session: LoggedSession, tags: Json | undefined): SessionRow {
   const { info, status, permissionMode } = session
-  return { ...info, status, permissionMode, updatedAt: updatedAt(session) }
+  return { ...info, status, permissionMode, updatedAt: updatedAt(session), ...rowTags(tags) }
 }
 
 function pendingList(): PositionedList<LoggedInteraction> {

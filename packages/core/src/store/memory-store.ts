@@ -1,8 +1,8 @@
 import { AskbackError, copyJson, type Json } from '@askback/protocol'
 import { createDoorbell } from './doorbell.js'
-import { indexAfter, MemoryLog, rowOf, updatedAt } from './memory-log.js'
-import { checkAppend, buildInteraction, pageOf, parseCursor } from './records.js'
-import type { Append, AppendResult, KvEntry, KvWrite, AppendNotice, Store } from './store.js'
+import { indexAfter, MemoryLog, rowOf, updatedAt, type LoggedSession } from './memory-log.js'
+import { checkAppend, buildInteraction, pageOf, parseCursor, tagsKey } from './records.js'
+import type { Append, AppendResult, KvEntry, KvWrite, AppendNotice, SessionRow, Store } from './store.js'
 
 /**
  * A store in the memory of this process, for tests, the playground and embedders that need no durability: all of it is lost when
@@ -55,6 +55,10 @@ export function memoryStore(): Store {
     return first !== undefined && first.id !== logId
   }
 
+  function row(session: LoggedSession): SessionRow {
+    return rowOf(session, kv.get(tagsKey(session.info.id))?.value)
+  }
+
   return {
     append: (append) =>
       write(() => {
@@ -74,7 +78,7 @@ export function memoryStore(): Store {
     async session(sessionId) {
       throwIfClosed()
       const session = log.sessions.get(sessionId)
-      return session ? rowOf(session) : null
+      return session ? row(session) : null
     },
     async sessions({ after, limit, updatedBefore = Infinity }) {
       throwIfClosed()
@@ -83,7 +87,7 @@ export function memoryStore(): Store {
         after === undefined ? undefined : indexAfter(log.byAge, parseCursor(after) - 1),
       )
       const found = older.reverse().filter((session) => updatedAt(session) < updatedBefore)
-      return pageOf(found.slice(0, limit + 1), limit, positionOf, rowOf)
+      return pageOf(found.slice(0, limit + 1), limit, positionOf, row)
     },
     async countSessions() {
       throwIfClosed()

@@ -7,8 +7,10 @@ import {
   type EventOf,
   type EventType,
   type Interaction,
+  type Json,
   type Session,
   type SessionEvent,
+  type SessionTags,
 } from '@askback/protocol'
 import type { Append, Page, SessionRow } from './store.js'
 
@@ -53,8 +55,22 @@ export function pendingChanges(events: readonly SessionEvent[]): ReadonlyMap<str
   return changes ?? NO_CHANGES
 }
 
+/**
+ * The key that holds the tags of a session. It is written in the append of the event that sets them, and stores read it for the row
+ * of the session.
+ */
+export function tagsKey(sessionId: string): string {
+  return `session/${sessionId}/tags`
+}
+
+/** The tags in the row of a session, from the value of `tagsKey`, which only the desk writes. */
+export function rowTags(value: Json | null | undefined): Pick<SessionRow, 'tags'> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
+  return value ? { tags: value as SessionTags } : {}
+}
+
 /** The fields of a session that its first event determines and no later one changes. */
-export function sessionInfo([first]: SessionEvent[]): Omit<Session, 'status' | 'permissionMode'> {
+export function sessionInfo([first]: SessionEvent[]): Omit<Session, 'status' | 'permissionMode' | 'tags'> {
   if (first?.type !== 'session_started')
     throw new AskbackError('internal', 'A log begins with session_started.')
   const { sessionId: id, agent, title = null, cwd = null, at: createdAt } = first

@@ -1,5 +1,6 @@
 import type { AuditAct, AuditRow } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
+import { tagsKey } from '../store/records.js'
 import { allPages, freshStore, type CreateStore } from './fresh-store.js'
 import { answer, ask, deliver, SessionScript, text } from './session-script.js'
 
@@ -73,6 +74,31 @@ export function readContract(createStore: CreateStore): void {
         updatedAt: changed.events[2]!.at,
       })
       expect(await store().session('nobody')).toBeNull()
+    })
+
+    it('have the tags that their key holds, as long as the session exists', async () => {
+      const script = new SessionScript('s')
+      const tags = { tenant: 'acme', 'a.b': 'T\u0000' }
+      await store().append({ ...script.start({ tags }), kv: [{ key: tagsKey('s'), value: tags }] })
+      await store().append(new SessionScript('other').start())
+      expect(await store().session('s')).toMatchObject({ id: 's', tags })
+      expect((await store().sessions({ limit: 9 })).items.map((row) => row.tags)).toEqual([undefined, tags])
+      const retagged = { tenant: 'globex' }
+      const changed = script.next({ type: 'session_tags', tags: retagged })
+      await store().append({ ...changed, kv: [{ key: tagsKey('s'), value: retagged }] })
+      expect((await store().session('s'))?.tags).toEqual(retagged)
+      await store().append({
+        ...script.next({ type: 'session_tags', tags: {} }),
+        kv: [{ key: tagsKey('s'), value: null }],
+      })
+      expect(await store().session('s')).not.toHaveProperty('tags')
+      await store().append({
+        ...script.next({ type: 'session_tags', tags }),
+        kv: [{ key: tagsKey('s'), value: tags }],
+      })
+      await store().erase('s')
+      await store().append(new SessionScript('s').start())
+      expect(await store().session('s')).not.toHaveProperty('tags')
     })
 
     it('are listed newest first, in pages, and can be selected by their last append', async () => {

@@ -4,6 +4,7 @@ import {
   interaction,
   liveEvent,
   permissionModeBody,
+  sessionTagsBody,
   session,
   adoptBody,
 } from '@askback/protocol'
@@ -147,6 +148,21 @@ function controlRoutes(): ApiRoute[] {
       errors: [404, 409],
       async handle({ params, body, host, idempotencyKey }) {
         await host.setPermissionMode(params.id, body.mode, { idempotencyKey })
+        return acceptedResponse
+      },
+    }),
+    route({
+      name: 'setTags',
+      method: 'POST',
+      path: '/api/sessions/:id/tags',
+      allowed: 'person',
+      summary: 'Replaces the tags of a session',
+      params: sessionParams,
+      body: sessionTagsBody,
+      responses: { 202: ok },
+      errors: [404, 409],
+      async handle({ params, body, host, idempotencyKey }) {
+        await host.desk.setTags(params.id, body.tags, { idempotencyKey })
         return acceptedResponse
       },
     }),

@@ -30,9 +30,9 @@ export async function createSession(
       : keyOf(`key/create/${idempotencyKey}`, { ...body, ...optional({ id, source }) })
   const recorded = key && (await store.kv.get(key.key))
   const sessionId = checkedId(id ?? newId())
-  const { agent = null, permissionMode = 'default', cwd, title, model } = body
+  const { agent = null, permissionMode = 'default', cwd, title, model, tags } = body
   const realCwd = await realCwdOf(engine, cwd)
-  const rest = optional({ cwd, realCwd, title, model, source })
+  const rest = optional({ cwd, realCwd, title, model, source, tags })
   const start = { type: 'start', agent, permissionMode, ifNotExists, ...rest, ...actedBy(caller) } as const
   const begin = () => engine.run(sessionId, start, { key })
   const result = await (recorded ? begin() : withinSessionLimit(engine, sessionId, maxSessions, begin))
