@@ -6,6 +6,8 @@ import react from '@vitejs/plugin-react'
 import { defaultClientConditions, defineConfig, type Plugin } from 'vite'
 
 export default defineConfig({
+  // The gateway replaces `./` in the page by the path that it is served under.
+  base: './',
   plugins: [
     react(),
     tailwindcss(),
@@ -37,7 +39,7 @@ function nativeStructuredClone(): Plugin {
 
 /**
  * Inlines a script of `public/` into the page: it must run before the first paint, and a request for it would delay
- * that.
+ * that. Shortens the page, which every first load waits for.
  */
 function inlineScript(script: string): Plugin {
   return {
@@ -45,7 +47,11 @@ function inlineScript(script: string): Plugin {
     apply: 'build',
     transformIndexHtml(html) {
       const text = readFileSync(new URL(`public/${script}`, import.meta.url), 'utf8')
-      return html.replace(`<script src="/${script}"></script>`, () => `<script>${text}</script>`)
+      // Comments and indentation are for readers of the sources.
+      const code = text.replaceAll(/^ *\/\/.*\n|^ +/gm, '')
+      return html
+        .replaceAll(/ *<!--[^]*?-->\n|^ +/gm, '')
+        .replace(new RegExp(`<script src="[./]+${script}"></script>`), () => `<script>${code}</script>`)
     },
   }
 }
@@ -72,7 +78,7 @@ function preloadChunk(name: string): Plugin {
           rel: 'preload',
           as: file.endsWith('.css') ? 'style' : 'script',
           crossorigin: true,
-          href: `/${file}`,
+          href: `./${file}`,
         },
         injectTo: 'head',
       }))

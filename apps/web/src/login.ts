@@ -1,14 +1,15 @@
 import { storedLogin } from '@askback/client'
 import { LOGIN_STORAGE_KEY, PROOF_HEADER } from '@askback/protocol'
+import { base } from './base.js'
 
-/** Calls the gateway that served this page, as the signed-in person. */
+/** Calls the gateway that served this page, as the signed-in person. `path` is that of a route after `/api/`. */
 export function callGateway(
   path: string,
   init: { body?: unknown; signal?: AbortSignal } = {},
 ): Promise<Response> {
   const proof = storedLogin()?.proof
   const { body, signal } = init
-  return fetch(path, {
+  return fetch(`${base}api/${path}`, {
     method: body === undefined ? 'GET' : 'POST',
     headers: {
       accept: 'application/json',
@@ -25,7 +26,7 @@ export function callGateway(
  * if the gateway did not confirm it.
  */
 export async function signOut({ everywhere }: { everywhere: boolean }): Promise<void> {
-  const response = await callGateway('/api/logout', { body: { all: everywhere } }).catch(() => null)
+  const response = await callGateway('logout', { body: { all: everywhere } }).catch(() => null)
   // 401: the login was already ended elsewhere, and only this browser still has its data.
   if (!response?.ok && response?.status !== 401) {
     throw new Error('You are still signed in: the gateway did not answer. Try again.')

@@ -1,6 +1,7 @@
 import type { InboxView, NewRequest } from '@askback/client'
 import { spellOutLine, type ByKind } from '@askback/protocol'
 import { useEffect, useRef, useState } from 'react'
+import { base } from './base.js'
 import { hrefOf } from './route.js'
 
 /**
@@ -83,7 +84,7 @@ let lastTask: Promise<unknown> = Promise.resolve()
 
 async function showByWorker(title: string, options: NotificationOptions): Promise<ServiceWorkerRegistration> {
   const { serviceWorker } = navigator
-  await serviceWorker.register(`${import.meta.env.BASE_URL}notification-worker.js`)
+  await serviceWorker.register(`${base}notification-worker.js`)
   serviceWorker.addEventListener('message', openSession)
   serviceWorker.startMessages()
   const worker = await serviceWorker.ready

@@ -3,6 +3,7 @@ import { Conversation, Markdown, SafeText, useClient, useSession } from '@askbac
 import { EllipsisIcon, EraserIcon, SquareIcon, Trash2Icon } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
 import type { ReactNode } from 'react'
+import { base } from './base.js'
 import { Composer } from './composer.js'
 import { ErrorPage } from './pages.js'
 import { ModeSwitch } from './permission-mode.js'
@@ -198,7 +199,7 @@ function askByCommand(sessionId: string): string {
 function askByHttp(sessionId: string): string {
   const questions = [{ header: 'Database', question: 'Which database?', options: [{ label: 'SQLite' }] }]
   return [
-    `curl '${location.origin}/api/sessions/${encodeURIComponent(sessionId)}/interactions?wait=25' \\`,
+    `curl '${base}api/sessions/${encodeURIComponent(sessionId)}/interactions?wait=25' \\`,
     `  -H "Authorization: Bearer $ASKBACK_AGENT_TOKEN" -H 'Content-Type: application/json' \\`,
     `  -d '${JSON.stringify({ kind: 'question', request: { questions } })}'`,
   ].join('\n')

@@ -196,7 +196,7 @@ function useConnectors(): ListedConnector[] {
 }
 
 async function listConnectors(signal: AbortSignal): Promise<ListedConnector[]> {
-  const response = await callGateway('/api/connectors', { signal })
+  const response = await callGateway('connectors', { signal })
   if (!response.ok) return []
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the gateway, which serves this page, is trusted
   const { connectors } = (await response.json()) as { connectors: ListedConnector[] }
@@ -204,7 +204,7 @@ async function listConnectors(signal: AbortSignal): Promise<ListedConnector[]> {
 }
 
 async function createPairing(id: string): Promise<PairingInfo> {
-  const path = `/api/connectors/${encodeURIComponent(id)}/pairings`
+  const path = `connectors/${encodeURIComponent(id)}/pairings`
   const response = await callGateway(path, { body: {} }).catch(() => null)
   if (!response?.ok) throw new Error('The gateway couldn’t create a code. Try again in a moment.')
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the gateway, which serves this page, is trusted

@@ -1,9 +1,12 @@
-import { storedLogin, WebSocketTransport } from '@askback/client'
+import { HttpTransport, storedLogin, WebSocketTransport } from '@askback/client'
 import { prepareHighlighting } from '@askback/react'
+import { base } from './base.js'
 import { prepareDialogs } from './lazy-dialog.js'
 import { mount } from './mount.js'
 
-mount(new WebSocketTransport({ baseUrl: location.origin }), { personId: storedLogin()?.person.id })
+// A gateway inside of another server may have no WebSockets, and its page says so.
+const Transport = document.documentElement.dataset.sse ? HttpTransport : WebSocketTransport
+mount(new Transport({ baseUrl: base }), { personId: storedLogin()?.person.id })
 whenIdle(() => {
   prepareHighlighting()
   prepareDialogs()

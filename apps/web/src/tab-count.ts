@@ -1,4 +1,5 @@
 import { useEffect } from 'react'
+import { base } from './base.js'
 
 /** Shows the number of waiting requests in the title and the icon of the browser tab. */
 export function useTabCount(count: number): void {
@@ -8,7 +9,4 @@ export function useTabCount(count: number): void {
   }, [count])
 }
 
-const base = import.meta.env.BASE_URL
-
-/** Relative to the page, which may be in any folder. */
 export const icons = { idle: `${base}icon.svg`, waiting: `${base}icon-waiting.svg` }

@@ -1,8 +1,10 @@
 import type { Clock, Host, Store } from '@askback/core'
+import { AskbackError } from '@askback/protocol'
 import { fastify, LogController, type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { X509Certificate } from 'node:crypto'
 import { isIP, isIPv6, type AddressInfo } from 'node:net'
-import type { Writable } from 'node:stream'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex, Writable } from 'node:stream'
 import { gatewayConfig, type GatewaySettings } from './config.js'
 import type { Credentials } from './credentials/credentials.js'
 import { Access, Callers } from './http/access.js'
@@ -11,16 +13,18 @@ import { parseBodies } from './http/body.js'
 import { serveCors } from './http/cors.js'
 import { Drain, InFlight } from './http/drain.js'
 import { FailedLogins, AgentRate, RateLimit } from './http/rate-limits.js'
-import { respondToBrokenRequest } from './http/responses.js'
+import { respondToBrokenRequest, sendErrorTo, toAskbackError } from './http/responses.js'
 import { createTrustedProxies } from './http/trusted-proxy.js'
 import { noRoute, serveWebApp } from './http/web-app.js'
 import { Metrics } from './metrics.js'
+import { checkPrefix, setMount, type Mount } from './mount/mount.js'
 import { sendFailure, registerRoutes, routeTable } from './register-routes.js'
 import type { GatewayContext } from './route.js'
 import type { GatewayConnector } from './routes/connectors.js'
 import type { McpHandler } from './routes/mcp.js'
 import { serveStreams } from './serve-streams.js'
 import { watchClock } from './store-health.js'
+import { refuseUpgrade } from './streams/ws-server.js'
 
 export interface GatewayOptions {
   /** Runs sessions and agents. The caller closes it after the gateway. */
@@ -68,6 +72,13 @@ export interface Gateway {
    * @default host 127.0.0.1, and a free port
    */
   listen(where?: { host?: string; port?: number }): Promise<string>
+  /**
+   * Handles a request that another server received. Its `url` must be without the prefix of the mount. Does not use a port of its own,
+   * and needs no `listen`.
+   */
+  handle(request: IncomingMessage, response: ServerResponse, mount: Mount): Promise<void>
+  /** The same for an upgrade to a WebSocket. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, mount: Mount): Promise<void>
   /**
    * Stops accepting work, ends streams and long polls, and waits for requests in flight, at most `config.drainMs`. What is pending
    * stays pending.
@@ -146,20 +157,51 @@ export function createGateway(options: GatewayOptions): Gateway {
   serveWebApp(app, options.webApp, context)
 
   let draining: Promise<void> | undefined
+  let isClosed = false
   /** The port stays open while requests are in flight, so that new requests get `unavailable` and not a refused connection. */
   async function drain(): Promise<void> {
-    const late = setTimeout(() => app.server.closeAllConnections(), config.drainMs)
+    const late = setTimeout(() => {
+      app.server.closeAllConnections()
+      inFlight.destroyAll()
+    }, config.drainMs)
     try {
       context.drain.start()
       await Promise.all([streams.drain(), inFlight.end()])
       await app.close()
     } finally {
+      isClosed = true
       clearTimeout(late)
     }
   }
 
+  let ready: Promise<unknown> | undefined
+  /** The routes exist when the framework is ready. A mounted gateway that is closed has no port that would refuse connections. */
+  async function receive(request: IncomingMessage, mount: Mount): Promise<void> {
+    setMount(request, { ...mount, prefix: checkPrefix(mount.prefix) })
+    await (ready ??= Promise.resolve(app.ready()))
+    if (isClosed) throw new AskbackError('unavailable', 'This gateway is closed.')
+  }
+
   return {
     app,
+    async handle(request, response, mount) {
+      try {
+        await receive(request, mount)
+      } catch (error) {
+        sendErrorTo(response, toAskbackError(error))
+        return
+      }
+      app.server.emit('request', request, response)
+    },
+    async upgrade(request, socket, head, mount) {
+      try {
+        await receive(request, mount)
+      } catch (error) {
+        refuseUpgrade(socket, toAskbackError(error))
+        return
+      }
+      app.server.emit('upgrade', request, socket, head)
+    },
     async listen({ host: address = '127.0.0.1', port = 0 } = {}) {
       // Thousands of clients reconnect at once after a restart: the default backlog of 511 would refuse some.
       await app.listen({ host: address, port, backlog: 4096 })

@@ -1,5 +1,6 @@
 import { errorCodes } from '@askback/protocol'
 import { z } from 'zod'
+import { prefixOf } from './mount/mount.js'
 import { type ResponseContent, type ApiRoute, route } from './route.js'
 
 type OpenApiNode = Record<string, unknown>
@@ -149,10 +150,14 @@ export function withOpenApi(routes: ApiRoute[], version: string): ApiRoute[] {
       allowed: 'person',
       summary: 'This document',
       responses: { 200: z.looseObject({ openapi: z.string() }) },
-      handle: () => ({ status: 200, body: document() }),
+      handle({ request }) {
+        const prefix = prefixOf(request.raw)
+        const body = prefix === '' ? document() : { ...document(), servers: [{ url: prefix }] }
+        return { status: 200, body }
+      },
     }),
   ]
-  let cached: Record<string, unknown> | undefined
+  let cached: OpenApiNode | undefined
   const document = () => (cached ??= openApi(all, version))
   return all
 }

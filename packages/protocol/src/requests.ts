@@ -3,7 +3,7 @@ import { approvalScope } from './approval.js'
 import { sessionEvent, toolCallSource, type NewEventOf } from './events.js'
 import { requestSource, via } from './interaction.js'
 import { json } from './json.js'
-import { permissionMode, sessionTags } from './session.js'
+import { permissionMode } from './session.js'
 
 /** UTF-8 cannot represent a lone surrogate, so the log could not store it. */
 export const wellFormed = z.string().refine((value) => value.isWellFormed(), 'holds a lone surrogate')
@@ -14,6 +14,14 @@ const lookupId = z.string()
 /** Where in the agent's work it belongs. */
 const turnPosition = { turnId: id.optional(), responseId: id.optional() }
 
+/** Tags of a session. A name begins with a letter, so that none is a name like `__proto__`. */
+export const sessionTagsInput = z
+  .record(
+    z.string().regex(/^[A-Za-z][\w.-]{0,62}$/, 'must be letters, digits, "_", "." or "-"'),
+    wellFormed.max(200),
+  )
+  .refine((tags) => Object.keys(tags).length <= 32, 'must be at most 32 tags')
+
 // The bodies of the HTTP routes. The inputs of the library's calls, below, extend them.
 
 export const createSessionBody = z.object({
@@ -22,7 +30,7 @@ export const createSessionBody = z.object({
   title: wellFormed.max(500).optional(),
   permissionMode: permissionMode.optional(),
   model: wellFormed.optional(),
-  tags: sessionTags.optional(),
+  tags: sessionTagsInput.optional(),
 })
 
 export const openBody = z.object({
@@ -91,7 +99,7 @@ export const denyBody = z.object({ toolCallId: id, message: wellFormed.optional(
 export const permissionModeBody = z.object({ mode: permissionMode })
 
 /** All tags that the session is to have. */
-export const sessionTagsBody = z.object({ tags: sessionTags })
+export const sessionTagsBody = z.object({ tags: sessionTagsInput })
 
 // Adoption: continuing a session that an agent has run elsewhere.
 

@@ -14,7 +14,7 @@ import {
   reportToolCallInput,
   respondInput,
   sessionOf,
-  sessionTags,
+  sessionTagsInput,
   type AdoptBody,
   type CreateSessionBody,
   type Interaction,
@@ -258,7 +258,7 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
 
   /** Replaces all tags of a session. */
   async setTags(sessionId: string, tags: SessionTags, options: Repeatable = {}): Promise<ControlResult> {
-    const given = parse(sessionTags, tags, 'the tags')
+    const given = parse(sessionTagsInput, tags, 'the tags')
     const command = { type: 'set_tags', tags: given, via: 'direct', ...actedBy(this.caller) } as const
     return this.#control(sessionId, command, options, { tags: given })
   }

@@ -49,6 +49,11 @@ export class InFlight {
     })
   }
 
+  /** Ends the connections of all current requests, also of those that another server received. */
+  destroyAll(): void {
+    for (const response of this.#responses) response.destroy()
+  }
+
   /** Resolves when the responses to all current requests are sent. Their connections are not kept alive, so that clients reconnect elsewhere. */
   async end(): Promise<void> {
     this.#ending = true

@@ -25,6 +25,7 @@ a { color: inherit; }
 const SCRIPT = `
 (() => {
   const KEY = ${JSON.stringify(LOGIN_STORAGE_KEY)}
+  const { id, base } = document.body.dataset
   const code = new URLSearchParams(location.search).get('code')
   const show = (id) => {
     for (const part of document.querySelectorAll('section')) part.hidden = part.id !== id
@@ -32,7 +33,7 @@ const SCRIPT = `
   let before
   const signIn = async () => {
     show('working')
-    const response = await fetch('/api/login', {
+    const response = await fetch(base + '/api/login', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ code }),
@@ -44,7 +45,7 @@ const SCRIPT = `
       for (const key of Object.keys(localStorage))
         if (key.startsWith('askback.') && key !== 'askback.theme') localStorage.removeItem(key)
     localStorage.setItem(KEY, JSON.stringify(login))
-    location.replace('/')
+    location.replace(base + '/')
   }
   for (const button of document.querySelectorAll('button')) button.addEventListener('click', signIn)
   try {
@@ -54,16 +55,15 @@ const SCRIPT = `
   } catch (error) {
     if (!(error instanceof SyntaxError)) return show('blocked')
   }
-  history.replaceState(null, '', '/login')
-  const { id } = document.body.dataset
+  history.replaceState(null, '', base + '/login')
   if (before?.person?.id !== undefined && before.person.id !== id) show('switch')
   else void signIn()
 })()
 `
 
-const USED = `<h1>This link no longer works</h1>
+const used = (prefix: string) => `<h1>This link no longer works</h1>
 <p>It has been used, or it is older than 10 minutes. Run <code>askback open</code> to sign in with a new one.</p>
-<p>Already signed in here? <a href="/">Continue to Askback</a></p>`
+<p>Already signed in here? <a href="${escapeHtml(prefix)}/">Continue to Askback</a></p>`
 
 const POLICY = [
   "default-src 'none'",
@@ -77,7 +77,7 @@ const POLICY = [
 ].join('; ')
 
 /** Sends the page that signs in with the code in its own address. */
-export function sendLoginPage(reply: FastifyReply, person: Actor): void {
+export function sendLoginPage(reply: FastifyReply, person: Actor, prefix: string): void {
   const name = escapeHtml(person.name ?? person.id)
   const html = page(
     `<section id="working"><h1>Signing you in…</h1>
@@ -90,9 +90,9 @@ export function sendLoginPage(reply: FastifyReply, person: Actor): void {
 <section id="failed" hidden role="alert"><h1>You are not signed in yet</h1>
 <p>The gateway did not answer. Check that <code>askback serve</code> is running.</p>
 <button type="button">Try again</button></section>
-<section id="used" hidden role="alert">${USED}</section>
+<section id="used" hidden role="alert">${used(prefix)}</section>
 <script>${SCRIPT}</script>`,
-    ` data-id="${escapeHtml(person.id)}"`,
+    { prefix, attributes: ` data-id="${escapeHtml(person.id)}" data-base="${escapeHtml(prefix)}"` },
   )
   send(reply, 200, html)
 }
@@ -103,14 +103,14 @@ export function redirectLoginPage(reply: FastifyReply, url: string): void {
 }
 
 /** For a code that was used, has expired or is of another gateway. */
-export function sendUsedLinkPage(reply: FastifyReply): void {
-  send(reply, 401, page(USED))
+export function sendUsedLinkPage(reply: FastifyReply, prefix: string): void {
+  send(reply, 401, page(used(prefix), { prefix }))
 }
 
-function page(main: string, attributes = ''): string {
+function page(main: string, { prefix, attributes = '' }: { prefix: string; attributes?: string }): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Sign in · Askback</title><link rel="icon" href="/icon.svg" type="image/svg+xml"><style>${STYLE}</style></head>
+<title>Sign in · Askback</title><link rel="icon" href="${escapeHtml(prefix)}/icon.svg" type="image/svg+xml"><style>${STYLE}</style></head>
 <body${attributes}><main>${main}</main></body></html>
 `
 }

@@ -1,5 +1,6 @@
 import { AskbackError, errorCodes, isRecord, type ErrorBody } from '@askback/protocol'
 import type { FastifyReply } from 'fastify'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** What a route responds with. */
@@ -61,9 +62,20 @@ export function sendResponse(
 }
 
 export function sendError(reply: FastifyReply, error: AskbackError): void {
+  sendResponse(reply, errorResponse(error))
+}
+
+function errorResponse(error: AskbackError): RouteResponse {
   const retryAfter = retryAfterOf(error)
   const response = { status: errorCodes[error.code].status, body: bodyOf(error) }
-  sendResponse(reply, retryAfter === null ? response : { ...response, retryAfter })
+  return retryAfter === null ? response : { ...response, retryAfter }
+}
+
+/** Responds to a request that did not reach the framework. */
+export function sendErrorTo(response: ServerResponse, error: AskbackError): void {
+  const { status, body, retryAfter } = errorResponse(error)
+  if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter)
+  response.writeHead(status, JSON_HEADERS).end(JSON.stringify(body))
 }
 
 /** The body of an error response. Internal errors reveal no details. */

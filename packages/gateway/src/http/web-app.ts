@@ -1,10 +1,11 @@
 import { AskbackError } from '@askback/protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, readFileSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { extname, join, normalize, sep } from 'node:path'
+import { mountOf } from '../mount/mount.js'
 import type { GatewayContext } from '../route.js'
+import { AppPages, scriptHashes } from './app-page.js'
 import { SECURITY_HEADERS } from './responses.js'
 
 const TYPES: Record<string, string> = {
@@ -24,7 +25,7 @@ const TYPES: Record<string, string> = {
 function appPolicy(folder: string | undefined): string {
   return [
     "default-src 'none'",
-    ["script-src 'self'", ...scriptsIn(folder)].join(' '),
+    ["script-src 'self'", ...scriptHashes(folder)].join(' '),
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data: blob:",
     "font-src 'self'",
@@ -37,15 +38,6 @@ function appPolicy(folder: string | undefined): string {
   ].join('; ')
 }
 
-/** Hashes of the inline scripts in the page of the build. No other inline script may run. */
-function scriptsIn(folder: string | undefined): string[] {
-  const page = folder === undefined ? null : join(folder, 'index.html')
-  const html = page && existsSync(page) ? readFileSync(page, 'utf8') : ''
-  return [...html.matchAll(/<script>([^]*?)<\/script>/g)].map(
-    ([, script = '']) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`,
-  )
-}
-
 const PAGE_WITHOUT_APP = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Askback</title></head>
 <body><h1>Askback</h1><p>The gateway runs. Its API is under <code>/api</code>; this build has no web app.</p></body></html>
@@ -54,6 +46,7 @@ const PAGE_WITHOUT_APP = `<!doctype html>
 /** Serves the files of the web app's build, and its page for every other path without an extension. */
 export function serveWebApp(app: FastifyInstance, folder: string | undefined, context: GatewayContext): void {
   const policy = appPolicy(folder)
+  const pages = folder === undefined ? null : new AppPages(folder)
   app.route<{ Params: { '*': string } }>({
     method: ['GET', 'HEAD'],
     url: '/*',
@@ -64,19 +57,38 @@ export function serveWebApp(app: FastifyInstance, folder: string | undefined, co
     async handler(request, reply) {
       const path = request.params['*']
       if (path.startsWith('api/') || path === 'api') throw noRoute(request.method, `/${path}`)
-      if (folder === undefined) {
+      if (folder === undefined || !pages) {
         if (path !== '') throw noRoute(request.method, `/${path}`)
         return reply.headers(headersFor('.html', { policy })).send(PAGE_WITHOUT_APP)
       }
       // Paths of the app have no extension. A missing file must be a 404, and not the page.
-      const wanted = extname(path) === '' ? 'index.html' : path
-      return sendFile(request, reply, { folder, path: wanted, policy })
+      if (extname(path) === '' || path === 'index.html') return sendPage(request, reply, pages, policy)
+      return sendFile(request, reply, { folder, path, policy })
     },
   })
 }
 
 export function noRoute(method: string, path: string): AskbackError {
   return new AskbackError('not_found', `There is no ${method} ${path.slice(0, 200)}.`)
+}
+
+function sendPage(
+  { raw, method, headers: { 'accept-encoding': accepted = '' } }: FastifyRequest,
+  reply: FastifyReply,
+  pages: AppPages,
+  policy: string,
+): FastifyReply {
+  const mount = mountOf(raw)
+  const page = pages.at({ prefix: mount?.prefix ?? '', sockets: mount?.upgrades ?? true })
+  if (!page) throw noRoute(method, '/')
+  const zipped = accepted.includes('gzip') ? page.zipped : null
+  void reply.headers({
+    ...headersFor('.html', { policy }),
+    ...(zipped && { 'content-encoding': 'gzip' }),
+    vary: 'accept-encoding',
+    'content-length': (zipped ?? page.html).length,
+  })
+  return method === 'HEAD' ? reply.send() : reply.send(zipped ?? page.html)
 }
 
 /** Sends the `.gz` file that the build made beside large files, if the client accepts it. */

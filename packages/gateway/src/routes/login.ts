@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { urlUnderOwnName } from '../http/admission.js'
 import { idempotent, secretSeed } from '../http/idempotent.js'
 import { redirectLoginPage, sendLoginPage, sendUsedLinkPage } from '../http/login-page.js'
+import { prefixOf } from '../mount/mount.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import { okResponse, ok } from './schemas.js'
 
@@ -22,7 +23,7 @@ export function loginRoutes({
 }: GatewayContext): ApiRoute[] {
   const cookie = ({ raw }: FastifyRequest, value: string, maxAgeSeconds: number) => {
     const secure = proxies.isSecure(raw) ? '; Secure' : ''
-    return `${credentials.cookieName}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAgeSeconds}${secure}`
+    return `${credentials.cookieName}=${value}; HttpOnly; SameSite=Strict; Path=${prefixOf(raw)}/; Max-Age=${maxAgeSeconds}${secure}`
   }
 
   return [
@@ -39,7 +40,7 @@ export function loginRoutes({
         const addCode = async () => credentials.logins.addCode(code, credential.by)
         const result = await idempotent(store, idempotencyKey, {}, addCode)
         const scheme = proxies.isSecure(request.raw) ? 'https' : 'http'
-        const openUrl = `${scheme}://${request.headers.host}/login?code=${code}`
+        const openUrl = `${scheme}://${request.headers.host}${prefixOf(request.raw)}/login?code=${code}`
         return { status: result === 'repeated' ? 200 : 201, body: { openUrl } }
       },
     }),
@@ -60,15 +61,16 @@ export function loginRoutes({
       },
       errors: [401, 429],
       handle({ query: { code }, request, reply }) {
+        const prefix = prefixOf(request.raw)
         const person = typeof code === 'string' ? credentials.personOfCode(code) : null
         // Behind a proxy that terminates TLS, the URL of this gateway is not the one that browsers use.
         const own = proxies.isSecure(request.raw) === (ownUrl()?.protocol === 'https:') ? ownUrl() : null
         const ownNameUrl = urlUnderOwnName(request.url, request.headers.host, own)
         if (person && ownNameUrl !== null) redirectLoginPage(reply, ownNameUrl)
-        else if (person) sendLoginPage(reply, person)
+        else if (person) sendLoginPage(reply, person, prefix)
         else {
           failedLogins.count(proxies.addressOf(request.raw))
-          sendUsedLinkPage(reply)
+          sendUsedLinkPage(reply, prefix)
         }
         return { handled: true }
       },

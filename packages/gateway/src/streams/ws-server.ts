@@ -55,7 +55,7 @@ export function serveWebSockets(server: Server, options: WsServerOptions): { rea
       .catch((error: unknown) => {
         const known = toAskbackError(error)
         if (known.code === 'internal') onError(error)
-        refuse(socket, known)
+        refuseUpgrade(socket, known)
       })
       .finally(() => socket.off('error', ignore))
   })
@@ -71,7 +71,8 @@ function pathOf(request: IncomingMessage): string {
   return request.url?.split('?', 1)[0] ?? ''
 }
 
-function refuse(socket: Socket, error: AskbackError): void {
+/** Responds to an upgrade that is refused, and closes the connection. */
+export function refuseUpgrade(socket: Duplex, error: AskbackError): void {
   const { status } = errorCodes[error.code]
   const retryAfter = retryAfterOf(error)
   const body = JSON.stringify(bodyOf(error))
@@ -83,8 +84,7 @@ function refuse(socket: Socket, error: AskbackError): void {
     ...Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}`),
     ...(retryAfter === null ? [] : [`Retry-After: ${retryAfter}`]),
   ]
-  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
-  socket.destroySoon()
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
 }
 
 /** Close code in the range for applications, after the HTTP status 401. */
