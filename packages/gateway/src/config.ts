@@ -8,6 +8,8 @@ export const gatewayConfig = z.strictObject({
   allowedHosts: z.array(z.string().min(1)).default([]),
   /** Web origins whose pages may call this gateway, in addition to its own. */
   allowedOrigins: z.array(z.url()).default([]),
+  /** Whether those pages may be signed in by a cookie of the program that embeds the gateway. They can always send a token. */
+  allowedOriginsMaySendCookies: z.boolean().default(false),
   /**
    * Names or paths in a session's folder, like `deploy` or `infra/prod`. Edits in them need an approval in every mode but
    * `bypassPermissions`. `.git`, `.claude` and the like are always protected.

@@ -5,6 +5,9 @@ import { X509Certificate } from 'node:crypto'
 import { isIP, isIPv6, type AddressInfo } from 'node:net'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex, Writable } from 'node:stream'
+import { Authorizer } from './access/authorizer.js'
+import type { Authenticate, Authorize } from './access/embedder.js'
+import { ExternalLogin } from './access/external-login.js'
 import { gatewayConfig, type GatewaySettings } from './config.js'
 import type { Credentials } from './credentials/credentials.js'
 import { Access, Callers } from './http/access.js'
@@ -51,6 +54,21 @@ export interface GatewayOptions {
    * @default false
    */
   requireProxy?: boolean
+  /**
+   * The login of the program that embeds the gateway. Tokens of Askback itself stay valid.
+   * @default only tokens and browser logins of Askback
+   */
+  authenticate?: Authenticate<never>
+  /**
+   * Decides who may see and do what: on every route, stream, socket and list.
+   * @default every person may do everything
+   */
+  authorize?: Authorize<never>
+  /**
+   * How long `authenticate` and `authorize` may take, in milliseconds. Later than that, the request is refused.
+   * @default 5000
+   */
+  decisionMs?: number
   /** Serves `/mcp`, which is not found without it. */
   mcp?: McpHandler
   /**
@@ -63,6 +81,9 @@ export interface GatewayOptions {
   /** @default the clock of the desk */
   clock?: Clock
 }
+
+/** Enough for a query of a busy database. */
+const DECISION_MS = 5000
 
 export interface Gateway {
   /** The server of the gateway. Tests may call it without a port, with `app.inject`. */
@@ -115,6 +136,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { failedLoginsPerMinute, requestsPerMinute, agentRequestsPerSecond, agentBurst } = config.limits
   const failedLogins = new FailedLogins(clock, failedLoginsPerMinute)
   const proxies = createTrustedProxies(config.trustProxy)
+  const { decisionMs = DECISION_MS } = options
+  const onError = (error: unknown) => app.log.error({ err: error }, 'A function of the embedder failed')
   let ownUrl: URL | null = null
   const context: GatewayContext = {
     host,
@@ -134,6 +157,20 @@ export function createGateway(options: GatewayOptions): Gateway {
     proxies,
     access: new Access(host.desk),
     callers: new Callers(host),
+    authorizer:
+      options.authorize === undefined
+        ? null
+        : new Authorizer({ authorize: options.authorize, store, clock, timeoutMs: decisionMs, onError }),
+    external:
+      options.authenticate === undefined
+        ? null
+        : new ExternalLogin({
+            authenticate: options.authenticate,
+            cookiesOfAllowedPages: config.allowedOriginsMaySendCookies,
+            clock,
+            timeoutMs: decisionMs,
+            onError,
+          }),
     rateLimit: requestsPerMinute === undefined ? null : new RateLimit(clock, requestsPerMinute),
     agentRate:
       agentRequestsPerSecond === null

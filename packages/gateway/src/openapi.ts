@@ -148,6 +148,7 @@ export function withOpenApi(routes: ApiRoute[], version: string): ApiRoute[] {
       method: 'GET',
       path: '/api/openapi.json',
       allowed: 'person',
+      action: 'harmless',
       summary: 'This document',
       responses: { 200: z.looseObject({ openapi: z.string() }) },
       handle({ request }) {

@@ -1,6 +1,7 @@
 import { AskbackError, isRecord } from '@askback/protocol'
 import { parseWith } from '@askback/core/internal'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { accessOf, type CallAccess } from './access/call-access.js'
 import type { Credential } from './credentials/credential.js'
 import { authenticate, checkNotRevoked } from './http/authenticate.js'
 import type { ParsedBody } from './http/body.js'
@@ -66,19 +67,21 @@ function checkBeforeBody(route: ApiRoute, context: GatewayContext) {
   const isOfSession = route.path.startsWith('/api/sessions/:id')
   return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     let checked: Promise<void> | undefined
+    const accept = (credential: Credential): Promise<void> | undefined => {
+      request.credential = credential
+      rateLimit?.count(credential.id)
+      if (credential.kind === 'agent') agentRate?.count(credential.id)
+      const sessionId = isOfSession ? sessionIdIn(request) : undefined
+      return access.check(route.allowed, credential, sessionId)
+    }
     try {
       const sender = admit(request.raw)
       if (route.ownPagesOnly && sender.page === 'allowed') {
         throw new AskbackError('forbidden', 'Only pages of this gateway itself may do this.')
       }
       if (route.allowed !== 'anyone') {
-        const credential = authenticate(sender, context)
-        request.credential = credential
-        rateLimit?.count(credential.id)
-        if (credential.kind === 'agent') agentRate?.count(credential.id)
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the path of these routes has the parameter `id`
-        const sessionId = isOfSession ? (request.params as { id: string }).id : undefined
-        checked = access.check(route.allowed, credential, sessionId)
+        const credential = authenticate(request.raw, sender, context)
+        checked = credential instanceof Promise ? credential.then(accept) : accept(credential)
       }
       if (isWrite) drain.checkWrite()
       route.beforeBody?.(request.params)
@@ -110,8 +113,13 @@ async function handleRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  if (request.credential) await checkAfterBody(context, request.credential, route)
-  const response = await handle(readCall(route, context, request, reply))
+  const { credential } = request
+  if (credential) await checkAfterBody(context, credential, route)
+  const access = accessOf(credential, context.authorizer)
+  if (access) await checkAction(route, access, request)
+  const response = await handle(readCall(route, context, { request, reply, access }))
+  if (access && (route.action === 'read' || route.action === 'ask'))
+    await access.checkStill(sessionIdIn(request))
   if (!('handled' in response)) sendResponse(reply, response)
 }
 
@@ -133,11 +141,31 @@ function checkAfterBody(
   return undefined
 }
 
+/** Of a route under `/api/sessions/:id`. */
+function sessionIdIn({ params }: FastifyRequest): string {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the path of these routes has the parameter `id`
+  return (params as { id: string }).id
+}
+
+/** Asked after the body, too: what the caller was allowed when the request began may be over. */
+async function checkAction({ action }: ApiRoute, access: CallAccess, request: FastifyRequest): Promise<void> {
+  switch (action) {
+    case 'administer':
+      return access.checkAdminister()
+    case 'checked':
+    case 'filtered':
+    case 'harmless':
+    case 'public':
+      return
+    default:
+      return access.check(sessionIdIn(request), action)
+  }
+}
+
 function readCall(
   route: ApiRoute,
   { callers, host }: GatewayContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  { request, reply, access }: { request: FastifyRequest; reply: FastifyReply; access: CallAccess | null },
 ): AnyRouteCall {
   const { query, method, name } = route
   const { credential, headers } = request
@@ -148,6 +176,7 @@ function readCall(
     query: query ? parse(query, request.query, 'the query') : undefined,
     body: bodyOf(route, request),
     credential,
+    access,
     host: credential ? callers.bind(credential, headers) : host,
     idempotencyKey: credential ? idempotencyKey(key, name, credential.id) : undefined,
     request,

@@ -1,6 +1,10 @@
 import type { BoundHost, Clock, Host, PersonCaller, Store } from '@askback/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
+import type { Authorizer } from './access/authorizer.js'
+import type { CallAccess } from './access/call-access.js'
+import type { SessionAction } from './access/embedder.js'
+import type { ExternalLogin } from './access/external-login.js'
 import type { GatewayConfig } from './config.js'
 import type { AgentCredential, Credential, PersonCredential } from './credentials/credential.js'
 import type { Credentials } from './credentials/credentials.js'
@@ -20,6 +24,13 @@ import type { GatewayConnector } from './routes/connectors.js'
  */
 export type AllowedCallers = 'anyone' | 'person' | 'agent' | 'outside_agent' | 'any_agent'
 
+/**
+ * A session action is checked for the session in the path, and `administer` for the gateway. `checked`: the handler asks, because the
+ * session or the action depends on the body; `filtered`: the handler leaves out what the caller may not read; `harmless`: it
+ * reveals and changes nothing of any session or person but the caller; `public`: there is no caller.
+ */
+export type RouteAction = SessionAction | 'administer' | 'checked' | 'filtered' | 'harmless' | 'public'
+
 /** What the OpenAPI document says of a response: the schema of its JSON, or another content type. */
 export type ResponseContent = z.ZodType | { description: string; type: string; json?: z.ZodType }
 
@@ -29,6 +40,8 @@ export interface RouteSpec<W extends AllowedCallers, Params, Query, Body> {
   method: 'GET' | 'POST' | 'DELETE'
   path: string
   allowed: W
+  /** What the embedder's `authorize` is asked before the handler runs. */
+  action: RouteAction
   summary: string
   /** Refused for pages of other origins, even of those that the operator allows. */
   ownPagesOnly?: true
@@ -65,6 +78,8 @@ export interface RouteCall<W extends AllowedCallers, Params, Query, Body> {
   query: Query
   body: Body
   credential: CredentialFor<W>
+  /** What the embedder's `authorize` says of this caller; `null` if there is none, and so everything is allowed. */
+  access: CallAccess | null
   /** The host, bound to the caller of the request. */
   host: HostFor<W>
   /** The idempotency key of the request in its scope. */
@@ -116,6 +131,8 @@ export interface GatewayContext {
   proxies: TrustedProxies
   access: Access
   callers: Callers
+  authorizer: Authorizer | null
+  external: ExternalLogin | null
   rateLimit: RateLimit | null
   agentRate: AgentRate | null
   drain: Drain

@@ -1,13 +1,17 @@
 import type { FastifyInstance } from 'fastify'
+import type { IncomingMessage } from 'node:http'
+import { accessOf } from './access/call-access.js'
 import type { Credential } from './credentials/credential.js'
 import type { RequestSender } from './http/admission.js'
-import { authenticate, checkNotRevoked, identify } from './http/authenticate.js'
+import { authenticate, checkNotRevoked, identifySocket } from './http/authenticate.js'
 import type { GatewayContext } from './route.js'
+import { scopeOf } from './routes/interactions.js'
 import {
   type StreamCaller,
   type SocketCaller,
   registerStreams,
   type GatewayStreams,
+  type StreamGuard,
 } from './streams/register.js'
 
 /**
@@ -25,11 +29,12 @@ export function serveStreams(
     store,
     clock,
     config: { sockets, streams: maxStreams, frameBytes: bodyBytes, jsonDepth },
+    isGuarded: context.authorizer !== null,
     authorize: async (request) => {
       const sender = context.admit(request)
-      return callerOf(authenticate(sender, context), sender, context)
+      return callerOf(await authenticate(request, sender, context), sender, context)
     },
-    authorizeSocket: async (request) => authorizeSocket(context.admit(request), context),
+    authorizeSocket: (request) => authorizeSocket(request, context),
     onError: (error) => app.log.error({ err: error }, 'A stream failed'),
   })
   const stop = credentials.onRevoked((key) => streams.revoke(key))
@@ -38,8 +43,9 @@ export function serveStreams(
 }
 
 /** A page with a cookie is a caller only after it has sent the proof of its login. */
-function authorizeSocket(sender: RequestSender, context: GatewayContext): SocketCaller {
-  const found = identify(sender, context)
+async function authorizeSocket(request: IncomingMessage, context: GatewayContext): Promise<SocketCaller> {
+  const sender = context.admit(request)
+  const found = await identifySocket(request, sender, context)
   if (!('confirm' in found)) return { caller: callerOf(found.credential, sender, context) }
   return {
     key: found.key,
@@ -54,9 +60,20 @@ function callerOf(credential: Credential, { headers }: RequestSender, context: G
     key: credential.key,
     person: credential.kind === 'person' ? context.callers.bind(credential, headers).desk : null,
     mayRead: (sessionId) => context.access.mayRead(credential, sessionId),
+    guard: guardOf(credential, context),
     async checkNotRevoked() {
       if (credential.kind === 'person')
         checkNotRevoked(await context.credentials.isCurrentInStore(credential))
     },
+  }
+}
+
+function guardOf(credential: Credential, { authorizer }: GatewayContext): StreamGuard | null {
+  const access = accessOf(credential, authorizer)
+  if (!access) return null
+  return {
+    check: (sessionId, action) => access.check(sessionId, action),
+    checkScope: (answer) => access.checkScope(scopeOf(answer)),
+    mayRead: async (sessionId) => authorizer?.mayRead(credential, sessionId) ?? true,
   }
 }

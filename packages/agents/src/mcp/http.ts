@@ -5,7 +5,7 @@
  */
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import type { Host } from '@askback/core'
-import { AskbackError, isRecord, type Interaction, type OpenBody } from '@askback/protocol'
+import { AskbackError, isRecord, type Interaction, type OpenBody, type SessionTags } from '@askback/protocol'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createAskServer } from './server.js'
@@ -21,6 +21,10 @@ export interface McpHttpRequest {
   credential: { kind: 'agent' | 'person'; id: string }
   /** The session to ask in, if the request names one or the credential is valid for only one. */
   sessionId?: string | undefined
+  /** The tags of a session that is created for this client. */
+  tags?: SessionTags | undefined
+  /** Rejects if the caller may not ask in this session. */
+  checkSession?: ((sessionId: string) => Promise<void>) | undefined
   /** Aborts when the gateway stops or the caller disconnects. Pending requests stay pending. */
   signal: AbortSignal
 }
@@ -80,7 +84,7 @@ export function createMcpHandler({ host, version }: { host: Host; version: strin
 
 async function ask(
   host: Host,
-  { credential, sessionId: named, signal }: McpHttpRequest,
+  { credential, sessionId: named, tags, checkSession, signal }: McpHttpRequest,
   {
     body,
     session,
@@ -94,7 +98,8 @@ async function ask(
   },
 ): Promise<Interaction> {
   const { id, kind: role } = credential
-  const sessionId = named ?? (await clientSession(host, id, session))
+  const sessionId = named ?? (await clientSession(host, id, session, tags))
+  await checkSession?.(sessionId)
   const desk = host.desk.as({ id, role, fence: role === 'agent' ? host.fenceOf(sessionId) : undefined })
   const { interaction } = await desk.open({
     ...body,
@@ -109,17 +114,24 @@ async function ask(
   const { interactionId } = interaction
   const stopWaiting = AbortSignal.any([cancelled, signal])
   const item = await desk.wait(interactionId, { sessionId, until: stopWaiting })
+  await checkSession?.(sessionId)
   if (item.status === 'settled' || !cancelled.aborted) return item
   return (await desk.cancel({ sessionId, interactionId: item.interactionId })).interaction
 }
 
 /** Each client has one session, which has its name as the title. */
-async function clientSession(host: Host, credential: string, session: string): Promise<string> {
+async function clientSession(
+  host: Host,
+  credential: string,
+  session: string,
+  tags: SessionTags | undefined,
+): Promise<string> {
   const title = session.includes('.') ? session.slice(0, session.lastIndexOf('.')) : 'MCP'
   const { session: created } = await host.createSession({
     agent: null,
     title,
     source: 'mcp',
+    ...(tags && { tags }),
     idempotencyKey: `mcp ${encodeURIComponent(credential)} ${session}`,
   })
   return created.id

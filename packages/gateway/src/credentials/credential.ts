@@ -1,4 +1,5 @@
 import type { Actor } from '@askback/protocol'
+import type { AuthenticatedActor } from '../access/embedder.js'
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** The credential of a person, who may do everything. `via` says how it was sent: as a browser's cookie, or as a token. */
@@ -10,6 +11,7 @@ export interface PersonCredential {
   readonly key: string
   readonly by: Actor
   readonly via: 'web' | 'http'
+  readonly external?: ExternalActor
 }
 
 /** The credential of an agent, which may open interactions and read their settlements. */
@@ -19,6 +21,14 @@ export interface AgentCredential {
   readonly key: string
   /** The only session that it is for; `null` for all sessions of outside agents. */
   readonly sessionId: string | null
+  readonly external?: ExternalActor
+}
+
+/** Set if not Askback, but the program that embeds it has signed the caller in. */
+export interface ExternalActor {
+  readonly actor: AuthenticatedActor
+  /** When the request was authenticated. */
+  readonly at: number
 }
 
 export type Credential = PersonCredential | AgentCredential

@@ -1,5 +1,6 @@
 import { jumpAwareClock, type Bus, type Clock, type Caller, type Store } from '@askback/core'
 import { AskbackError, type Actor } from '@askback/protocol'
+import { externalKey } from '../access/external-login.js'
 import { BrowserLogins } from './browser-logins.js'
 import {
   findSessionToken,
@@ -27,6 +28,8 @@ const SECRET_KEY = 'credential/secret'
 const OWNER = 'owner'
 const DAY_MS = 24 * 3_600_000
 const MAX_CACHED_HASHES = 1000
+/** No request takes longer; streams end when their credential is revoked. */
+const MAX_REQUEST_MS = 3_600_000
 /** A program that acts in its own name. */
 const DIRECT: Caller = { via: 'direct' }
 
@@ -88,6 +91,8 @@ export class Credentials {
   /** By hash: tokens that are passed in at each start. */
   readonly #configured = new Map<string, Credential>()
   readonly #hashes = new Map<string, string>()
+  /** When each was revoked, by key. */
+  readonly #externalRevoked = new Map<string, number>()
 
   /** @internal */
   constructor({ options, clock, secret, owner, ownerToken, stored, people }: CredentialsParts) {
@@ -134,6 +139,7 @@ export class Credentials {
    * @internal
    */
   isCurrent(credential: Credential): boolean {
+    if (credential.external) return (this.#externalRevoked.get(credential.key) ?? 0) <= credential.external.at
     if (credential.kind === 'agent' || credential.key === OWNER) return true
     return this.#stored.isCurrent(credential.key, credential.via)
   }
@@ -147,7 +153,7 @@ export class Credentials {
   isCurrentInStore(credential: PersonCredential): boolean | Promise<boolean> {
     const { key, by } = credential
     if (!this.isCurrent(credential)) return false
-    if (!this.#store.shared || key === OWNER) return true
+    if (!this.#store.shared || key === OWNER || credential.external) return true
     return Promise.all([this.#store.kv.get(key), this.#people.isRevokedInStore(by.id)]).then(
       ([entry, isRevoked]) => {
         if (entry && !isRevoked) return true
@@ -228,6 +234,23 @@ export class Credentials {
     this.#revocations.publishPerson(person)
     this.#revocations.publishKeys(keys)
     this.#bus?.publish({ type: 'credentials' })
+  }
+
+  /**
+   * Ends the streams, sockets and long polls of an actor whom the embedding program has signed in, for example when they sign out.
+   * Requests that began before do not take effect.
+   */
+  revokeExternal(actorId: string): void {
+    const now = this.#clock.now()
+    for (const [key, at] of this.#externalRevoked)
+      if (at < now - MAX_REQUEST_MS) this.#externalRevoked.delete(key)
+    this.#externalRevoked.set(externalKey(actorId), now + 1)
+    this.#revocations.publishKeys([externalKey(actorId)])
+  }
+
+  /** Whether this is the first person's own token or login, which may do more than those of other people. */
+  isOwner(credential: Credential): boolean {
+    return !credential.external && credential.kind === 'person' && credential.by.id === OWNER
   }
 
   /** Calls back with the key of each credential that is revoked, on this gateway or another. */

@@ -1,5 +1,6 @@
 import { AskbackError, PROOF_HEADER, requestSource, type RequestSource } from '@askback/protocol'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { ExternalLogin } from '../access/external-login.js'
 import type { Credential } from '../credentials/credential.js'
 import type { Credentials } from '../credentials/credentials.js'
 import type { RequestSender } from './admission.js'
@@ -11,13 +12,51 @@ const MAX_COOKIES = 8
 interface AuthenticationPorts {
   credentials: Credentials
   failedLogins: FailedLogins
+  /** The login of the embedding program, if it has one. */
+  external: ExternalLogin | null
 }
 
-/** The credential of a request. Throws `unauthorized`. A token takes precedence over a cookie, which browsers add by themselves. */
-export function authenticate(sender: RequestSender, ports: AuthenticationPorts): Credential {
+/**
+ * The credential of a request. Throws or rejects with `unauthorized`. A token takes precedence over a cookie, which browsers add by
+ * themselves. It is a promise only if the embedding program has to be asked, to keep the common case synchronous.
+ */
+export function authenticate(
+  request: IncomingMessage,
+  sender: RequestSender,
+  ports: AuthenticationPorts,
+): Credential | Promise<Credential> {
   const proof = sender.headers[PROOF_HEADER]
-  const found = identify(sender, ports)
-  return 'confirm' in found ? found.confirm(typeof proof === 'string' ? proof : '') : found.credential
+  const own = () => {
+    const found = identify(sender, ports)
+    return 'confirm' in found ? found.confirm(typeof proof === 'string' ? proof : '') : found.credential
+  }
+  const { external } = ports
+  if (!external || proof !== undefined || hasOwnToken(sender, ports)) return own()
+  return external.find(request, sender).then((credential) => credential ?? own())
+}
+
+/** Whether the request carries a token that Askback itself has given. */
+function hasOwnToken({ headers }: RequestSender, { credentials }: AuthenticationPorts): boolean {
+  const token = tokenIn(headers)
+  return token !== undefined && credentials.findToken(token) !== null
+}
+
+function tokenIn({ authorization = '' }: IncomingHttpHeaders): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
+}
+
+/** The same for a WebSocket, where the proof of a browser login comes later: see `identify`. */
+export async function identifySocket(
+  request: IncomingMessage,
+  sender: RequestSender,
+  ports: AuthenticationPorts,
+): Promise<ReturnType<typeof identify>> {
+  const { external } = ports
+  if (external && !hasOwnToken(sender, ports)) {
+    const credential = await external.find(request, sender)
+    if (credential) return { credential }
+  }
+  return identify(sender, ports)
 }
 
 /**
@@ -34,7 +73,7 @@ export function identify(
   }
   const { authorization } = headers
   if (authorization !== undefined) {
-    const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
+    const token = tokenIn(headers)
     const credential = token === undefined ? null : credentials.findToken(token)
     return { credential: credential ?? fail('This token is not valid here.') }
   }

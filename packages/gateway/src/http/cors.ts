@@ -25,8 +25,8 @@ const PREFLIGHT = {
 }
 
 /**
- * CORS for the API, for the origins that the operator allows. Their pages must send a token: `Allow-Credentials` is never sent, so
- * that browsers add no cookie.
+ * CORS for the API, for the origins that the operator allows. Their pages must send a token: `Allow-Credentials` is not sent, so
+ * that browsers add no cookie, unless an embedder wants that for a login of its own.
  */
 export function serveCors(app: FastifyInstance, { config, admit }: GatewayContext): void {
   const allowed = new Set(config.allowedOrigins.map((origin) => new URL(origin).origin))
@@ -37,6 +37,8 @@ export function serveCors(app: FastifyInstance, { config, admit }: GatewayContex
         reply.raw.setHeader('access-control-allow-origin', origin)
         reply.raw.setHeader('access-control-expose-headers', EXPOSED)
         reply.raw.setHeader('vary', 'Origin')
+        if (config.allowedOriginsMaySendCookies)
+          reply.raw.setHeader('access-control-allow-credentials', 'true')
       }
       done()
     })

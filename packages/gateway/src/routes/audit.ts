@@ -2,6 +2,7 @@ import type { Desk } from '@askback/core'
 import type { Actor, AuditAct, AuditDecision, AuditRow } from '@askback/protocol'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
+import type { CallAccess } from '../access/call-access.js'
 import { SECURITY_HEADERS } from '../http/responses.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
 
@@ -31,6 +32,7 @@ export function auditRoutes({ host: { desk } }: GatewayContext): ApiRoute[] {
       method: 'GET',
       path: '/api/audit',
       allowed: 'person',
+      action: 'filtered',
       summary:
         'Lists all settlements and administrative acts in order, with the person; entries outlive their sessions',
       query: z.object({
@@ -38,8 +40,10 @@ export function auditRoutes({ host: { desk } }: GatewayContext): ApiRoute[] {
         only: z.enum(['decisions', 'acts']).optional(),
       }),
       responses: { 200: { description: 'One settlement or act per line', type: 'application/jsonl' } },
-      handle({ query: { format = 'jsonl', only }, reply }) {
-        const lines = format === 'csv' ? csvLines(desk, only) : jsonLines(desk, only)
+      async handle({ query: { format = 'jsonl', only }, access, reply }) {
+        const readable = access && (await auditReader(access))
+        const rows = pages(desk, only, readable)
+        const lines = format === 'csv' ? csvLines(rows, only) : jsonLines(rows)
         void reply
           .headers({
             ...SECURITY_HEADERS,
@@ -53,12 +57,12 @@ export function auditRoutes({ host: { desk } }: GatewayContext): ApiRoute[] {
   ]
 }
 
-async function* jsonLines(desk: Desk, only: AuditFilter): AsyncGenerator<string> {
-  for await (const rows of pages(desk, only)) yield rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+async function* jsonLines(pagesOfRows: AsyncIterable<AuditRow[]>): AsyncGenerator<string> {
+  for await (const rows of pagesOfRows) yield rows.map((row) => `${JSON.stringify(row)}\n`).join('')
 }
 
 /** If both are requested, the columns are those of a decision and then the remaining ones of an act. */
-async function* csvLines(desk: Desk, only: AuditFilter): AsyncGenerator<string> {
+async function* csvLines(pagesOfRows: AsyncIterable<AuditRow[]>, only: AuditFilter): AsyncGenerator<string> {
   const columns =
     only === 'acts'
       ? ACT_COLUMNS
@@ -66,18 +70,32 @@ async function* csvLines(desk: Desk, only: AuditFilter): AsyncGenerator<string> 
         ? DECISION_COLUMNS
         : [...new Set([...DECISION_COLUMNS, ...ACT_COLUMNS])]
   yield `${columns.join(',')}\r\n`
-  for await (const rows of pages(desk, only)) yield rows.map((row) => csvLine(row, columns)).join('')
+  for await (const rows of pagesOfRows) yield rows.map((row) => csvLine(row, columns)).join('')
 }
 
 /** Reads a page when the client has received the one before it. */
-async function* pages(desk: Desk, only: AuditFilter): AsyncGenerator<AuditRow[]> {
+async function* pages(
+  desk: Desk,
+  only: AuditFilter,
+  readable: ((rows: AuditRow[]) => Promise<AuditRow[]>) | null,
+): AsyncGenerator<AuditRow[]> {
   let after: string | undefined
   do {
     const { items, next } = await desk.audit(after === undefined ? {} : { after })
-    const rows = only === undefined ? items : items.filter((row) => 'act' in row === (only === 'acts'))
+    const wanted = only === undefined ? items : items.filter((row) => 'act' in row === (only === 'acts'))
+    const rows = readable ? await readable(wanted) : wanted
     if (rows.length > 0) yield rows
     after = next ?? undefined
   } while (after !== undefined)
+}
+
+/** Rows of sessions that the caller may read; all others, also of deleted sessions, are for who administers the gateway. */
+async function auditReader(access: CallAccess): Promise<(rows: AuditRow[]) => Promise<AuditRow[]>> {
+  if (await access.mayAdminister()) return async (rows) => rows
+  return async (rows) => {
+    const ofSessions = rows.filter(({ sessionId }) => sessionId !== undefined)
+    return access.readable(ofSessions, ({ sessionId }) => sessionId ?? '')
+  }
 }
 
 function csvLine(row: AuditRow, columns: readonly string[]): string {

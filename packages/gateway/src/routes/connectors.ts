@@ -46,22 +46,28 @@ export function connectorRoutes({ connectors, failedLogins, proxies }: GatewayCo
       method: 'GET',
       path: '/api/connectors',
       allowed: 'person',
+      action: 'filtered',
       summary: 'Lists the connectors, through which people can answer elsewhere',
       responses: {
         200: z.object({
           connectors: z.array(z.object({ id: z.string(), name: z.string(), pairs: z.boolean() })),
         }),
       },
-      handle: () => ({
-        status: 200,
-        body: { connectors: connectors.map(({ id, name, pair }) => ({ id, name, pairs: Boolean(pair) })) },
-      }),
+      async handle({ access }) {
+        // Who pairs gets what every session asks, so only who may pair is told where.
+        const listed = access && !(await access.mayAdminister()) ? [] : connectors
+        return {
+          status: 200,
+          body: { connectors: listed.map(({ id, name, pair }) => ({ id, name, pairs: Boolean(pair) })) },
+        }
+      },
     }),
     route({
       name: 'pairConnector',
       method: 'POST',
       path: '/api/connectors/:id/pairings',
       allowed: 'person',
+      action: 'administer',
       summary: 'Creates a one-time code that links this person to an account of the connector',
       params,
       responses: { 201: pairing },
@@ -79,6 +85,7 @@ export function connectorRoutes({ connectors, failedLogins, proxies }: GatewayCo
       method: 'POST',
       path: '/api/connectors/:id/updates',
       allowed: 'anyone',
+      action: 'public',
       summary: 'Receives webhook calls from the service behind a connector, which sends its secret',
       params,
       body: z.record(z.string(), z.unknown()),

@@ -4,6 +4,7 @@ import { AskbackError, interaction, openBody, respondBody, type Interaction } fr
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
 import { z } from 'zod'
+import { readablePage, type CallAccess } from '../access/call-access.js'
 import type { Credential } from '../credentials/credential.js'
 import { checkNotRevoked, readSource } from '../http/authenticate.js'
 import { LongPoll } from '../http/drain.js'
@@ -30,6 +31,7 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       method: 'POST',
       path: '/api/sessions/:id/interactions',
       allowed: 'agent',
+      action: 'ask',
       summary:
         'Opens an interaction; with `wait` the response waits up to that many seconds for the settlement',
       params: sessionParams,
@@ -72,6 +74,7 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       method: 'GET',
       path: '/api/sessions/:id/interactions/:interactionId',
       allowed: 'agent',
+      action: 'read',
       summary: 'Returns an interaction, with `wait` as soon as it is settled',
       params: interactionParams,
       query: waiting.extend(freshness.shape).extend(claiming.shape),
@@ -90,18 +93,20 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       method: 'GET',
       path: '/api/interactions/:interactionId',
       allowed: 'any_agent',
+      action: 'checked',
       summary:
         'Returns an interaction by its id, for callers that do not know its session; does not claim it',
       params: z.object({ interactionId: z.string() }),
       responses: { 200: interactionBody.extend({ yours: z.boolean() }) },
       errors: [404],
-      async handle({ params: { interactionId }, credential }) {
-        const found = await context.store.interaction(interactionId)
+      async handle({ params: { interactionId }, credential, access }) {
+        const item = await context.store.interaction(interactionId)
+        const [found] = item && access ? await access.readable([item], ({ sessionId }) => sessionId) : [item]
         if (!found) throw new AskbackError('not_found', `There is no interaction ${interactionId}.`)
         const { sessionId } = found
         await context.access.check('agent', credential, sessionId)
-        const item = await desk.interaction(sessionId, interactionId)
-        return { status: 200, body: { interaction: item, yours: isOpenedBy(item, credential) } }
+        const current = await desk.interaction(sessionId, interactionId)
+        return { status: 200, body: { interaction: current, yours: isOpenedBy(current, credential) } }
       },
     }),
     route({
@@ -109,6 +114,7 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       method: 'POST',
       path: '/api/sessions/:id/interactions/:interactionId/response',
       allowed: 'person',
+      action: 'answer',
       summary:
         'Answers an interaction; the first answer settles it, later ones get that settlement as an error',
       params: interactionParams,
@@ -116,8 +122,9 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       parsedByDesk: true,
       responses: { 200: settledBody },
       errors: [404, 409],
-      async handle({ params: { id, interactionId }, body, host, idempotencyKey }) {
+      async handle({ params: { id, interactionId }, body, access, host, idempotencyKey }) {
         const { answer, digest, toolCallId } = body
+        await access?.checkScope(scopeOf(answer))
         const settled = await host.desk.respond({
           idempotencyKey,
           sessionId: id,
@@ -137,6 +144,7 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       method: 'POST',
       path: '/api/sessions/:id/interactions/:interactionId/progress',
       allowed: 'person',
+      action: 'answer',
       summary: 'Stores the answers so far, for surfaces that show one question at a time',
       params: interactionParams,
       body: z.object({ answers: z.array(z.unknown()) }),
@@ -152,11 +160,13 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       method: 'DELETE',
       path: '/api/sessions/:id/interactions/:interactionId',
       allowed: 'agent',
+      action: 'checked',
       summary: 'Cancels an interaction; an agent can cancel only its own',
       params: interactionParams,
       responses: { 200: settledBody },
       errors: [404, 409],
-      async handle({ params: { id, interactionId }, credential, host, idempotencyKey }) {
+      async handle({ params: { id, interactionId }, credential, access, host, idempotencyKey }) {
+        await access?.check(id, credential.kind === 'agent' ? 'ask' : 'answer')
         if (
           credential.kind === 'agent' &&
           !isOpenedBy(await desk.interaction(id, interactionId), credential)
@@ -172,6 +182,7 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       method: 'GET',
       path: '/api/interactions',
       allowed: 'person',
+      action: 'filtered',
       summary: 'Lists the pending interactions of all sessions, oldest first',
       query: page.extend({ status: z.literal('pending').optional() }),
       responses: {
@@ -182,7 +193,8 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
           perSession: z.record(z.string(), z.int()),
         }),
       },
-      async handle({ query: { after, limit } }) {
+      async handle({ query: { after, limit }, access }) {
+        if (access) return { status: 200, body: await readableInbox(desk, access, { after, limit }) }
         const body = await desk.inbox({
           ...(after !== undefined && { after }),
           ...(limit !== undefined && { limit }),
@@ -194,6 +206,36 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       },
     }),
   ]
+}
+
+/** What the caller may read of the inbox. The counts are those of the sessions that they may read. */
+async function readableInbox(
+  desk: BoundDesk,
+  access: CallAccess,
+  { after, limit = 100 }: { after?: string | undefined; limit?: number | undefined },
+): ReturnType<BoundDesk['inbox']> {
+  const page = await readablePage(
+    { after, limit },
+    async (query) => {
+      const { interactions, next: following } = await desk.pending(query)
+      return { items: interactions, next: following }
+    },
+    (items) => access.readable(items, ({ sessionId }) => sessionId),
+  )
+  const counts = Object.entries((await desk.inbox({ limit: 1 })).perSession)
+  const readable = await access.readable(counts, ([sessionId]) => sessionId)
+  const total = readable.reduce((sum, [, count]) => sum + count, 0)
+  return {
+    interactions: page.items,
+    next: page.next,
+    total,
+    perSession: Object.fromEntries(readable),
+  }
+}
+
+/** The scope that an answer to an approval asks for. The desk checks the rest of the answer. */
+export function scopeOf(answer: unknown): unknown {
+  return typeof answer === 'object' && answer !== null && 'scope' in answer ? answer.scope : undefined
 }
 
 const jsonCache = new WeakMap<object, string>()

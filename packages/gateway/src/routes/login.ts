@@ -1,6 +1,7 @@
 import { AskbackError } from '@askback/protocol'
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import type { PersonCredential } from '../credentials/credential.js'
 import { urlUnderOwnName } from '../http/admission.js'
 import { idempotent, secretSeed } from '../http/idempotent.js'
 import { redirectLoginPage, sendLoginPage, sendUsedLinkPage } from '../http/login-page.js'
@@ -32,10 +33,12 @@ export function loginRoutes({
       method: 'POST',
       path: '/api/logins',
       allowed: 'person',
+      action: 'harmless',
       summary: 'Creates a one-time link that logs in another browser of the same person',
       responses: { 201: createdLogin, 200: createdLogin },
       errors: [409],
       async handle({ credential, idempotencyKey, request }) {
+        checkOwnLogin(credential)
         const code = credentials.logins.newCode(secretSeed(request.headers, idempotencyKey))
         const addCode = async () => credentials.logins.addCode(code, credential.by)
         const result = await idempotent(store, idempotencyKey, {}, addCode)
@@ -49,6 +52,7 @@ export function loginRoutes({
       method: 'GET',
       path: '/login',
       allowed: 'anyone',
+      action: 'public',
       summary:
         'Returns a page that logs in with the code in its URL; fetching the page alone does not use the code',
       query: z.object({ code: z.unknown().optional() }),
@@ -80,6 +84,7 @@ export function loginRoutes({
       method: 'POST',
       path: '/api/login',
       allowed: 'anyone',
+      action: 'public',
       ownPagesOnly: true,
       summary: 'Exchanges a one-time code for a login cookie and its proof',
       body: z.object({ code: z.string() }),
@@ -108,11 +113,14 @@ export function loginRoutes({
       method: 'POST',
       path: '/api/logout',
       allowed: 'person',
+      action: 'checked',
       summary: 'Ends this browser login, or with `all` every browser login of a person',
       body: z.object({ all: z.boolean().optional(), person: z.string().optional() }).optional(),
       responses: { 200: ok },
       errors: [404],
-      async handle({ body: { all = false, person } = {}, credential, host: { desk }, request }) {
+      async handle({ body: { all = false, person } = {}, credential, access, host: { desk }, request }) {
+        checkOwnLogin(credential)
+        if (person !== undefined && person !== credential.by.id) await access?.checkAdminister()
         if (all) await credentials.logins.logOutEverywhere(person ?? credential.by.id, desk.caller)
         else if (person !== undefined || credential.via !== 'web') {
           throw new AskbackError(
@@ -127,4 +135,13 @@ export function loginRoutes({
       },
     }),
   ]
+}
+
+/** Askback can make and end its own logins only. */
+function checkOwnLogin({ external }: PersonCredential): void {
+  if (!external) return
+  throw new AskbackError(
+    'invalid_request',
+    'You are signed in by the program around Askback: sign in and out there.',
+  )
 }

@@ -1,6 +1,7 @@
-import { json } from '@askback/protocol'
+import { json, type SessionTags } from '@askback/protocol'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
+import { newTags } from '../access/authorizer.js'
 import type { Credential } from '../credentials/credential.js'
 import { SECURITY_HEADERS } from '../http/responses.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
@@ -16,6 +17,10 @@ export type McpHandler = (call: {
   credential: Credential
   /** The session to ask in, if the request names one or the credential is for a single session. */
   sessionId?: string | undefined
+  /** The tags of a session that the handler creates for this caller. */
+  tags?: SessionTags | undefined
+  /** Rejects unless the caller may ask in this session: called before it is used, and before an answer is returned. */
+  checkSession?: ((sessionId: string) => Promise<void>) | undefined
   /** Aborts when the gateway drains, the caller disconnects, or its credential is revoked. */
   signal: AbortSignal
 }) => Promise<void>
@@ -32,14 +37,19 @@ export function mcpRoutes(
       method: 'POST',
       path: '/mcp',
       allowed: 'any_agent',
+      action: 'checked',
       summary: 'Model Context Protocol: tools that ask a person in the session that `session` names',
       query: z.object({ session: z.string().min(1).optional() }),
       body: json,
       responses: { 200: { description: 'A stream of JSON-RPC responses', type: 'text/event-stream' } },
       errors: [404],
-      async handle({ query, body, credential, request, reply }) {
+      async handle({ query, body, credential, access: rights, request, reply }) {
         const sessionId = query.session ?? (credential.kind === 'agent' ? credential.sessionId : null)
-        if (sessionId !== null) await access.check('agent', credential, sessionId)
+        const tags = newTags(credential, undefined)
+        if (sessionId !== null) {
+          await access.check('agent', credential, sessionId)
+          await rights?.check(sessionId, 'ask')
+        } else await rights?.checkCreate({ agent: null, ...(tags && { tags }) })
         const ended = new AbortController()
         const off = drain.onStart(() => ended.abort())
         const offRevoked = credentials.onRevoked((key) => {
@@ -51,7 +61,17 @@ export function mcpRoutes(
         for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value)
         try {
           const named = sessionId === null ? {} : { sessionId }
-          await mcp({ request: request.raw, response, body, credential, ...named, signal: ended.signal })
+          const checkSession = rights && ((id: string) => rights.check(id, 'ask'))
+          await mcp({
+            request: request.raw,
+            response,
+            body,
+            credential,
+            ...named,
+            ...(tags && { tags }),
+            ...(checkSession && { checkSession }),
+            signal: ended.signal,
+          })
         } finally {
           off()
           offRevoked()
@@ -65,6 +85,7 @@ export function mcpRoutes(
         method,
         path: '/mcp',
         allowed: 'any_agent',
+        action: 'harmless',
         summary:
           'Not supported: this MCP server is stateless, so there is no stream to open and no session to end',
         responses: { 405: z.object({ error: z.object({ code: z.string(), message: z.string() }) }) },

@@ -1,7 +1,21 @@
-import { approveBody, denyBody, messageBody, routedMessage, submitAnswersBody } from '@askback/protocol'
+import {
+  approveBody,
+  denyBody,
+  messageBody,
+  routedMessage,
+  submitAnswersBody,
+  type MessageBody,
+} from '@askback/protocol'
 import type { ToolCallAnswer } from '@askback/core'
+import type { SessionAction } from '../access/embedder.js'
 import { route, type RouteCall, type ApiRoute } from '../route.js'
 import { okResponse, ok, sessionParams } from './schemas.js'
+
+/** A text can go to the agent or answer what is pending; who leaves that open must be allowed both. */
+function messageActions({ route: to = 'auto', interactionId }: MessageBody): SessionAction[] {
+  if (to === 'agent') return ['message']
+  return to === 'interaction' || interactionId !== undefined ? ['answer'] : ['message', 'answer']
+}
 
 /** Messages of a person to the agent, and answers to the interaction of a tool call. */
 export function messageRoutes(): ApiRoute[] {
@@ -30,13 +44,15 @@ export function messageRoutes(): ApiRoute[] {
       method: 'POST',
       path: '/api/sessions/:id/messages',
       allowed: 'person',
+      action: 'checked',
       summary:
         'Sends a text: it starts a turn, answers a pending interaction, or is only logged; the response says which',
       params: sessionParams,
       body: messageBody,
       responses: { 202: routedMessage },
       errors: [404, 409],
-      async handle({ params, body, host, idempotencyKey }) {
+      async handle({ params, body, access, host, idempotencyKey }) {
+        await access?.check(params.id, ...messageActions(body))
         const routed = await host.message({ ...body, idempotencyKey, sessionId: params.id })
         return { status: 202, body: routed }
       },
@@ -46,6 +62,7 @@ export function messageRoutes(): ApiRoute[] {
       method: 'POST',
       path: '/api/sessions/:id/submit-answers',
       allowed: 'person',
+      action: 'answer',
       summary: 'Answers the questions of a tool call, by the index of each question',
       params: sessionParams,
       body: submitAnswersBody,
@@ -59,13 +76,15 @@ export function messageRoutes(): ApiRoute[] {
       method: 'POST',
       path: '/api/sessions/:id/approve',
       allowed: 'person',
+      action: 'answer',
       summary: 'Approves a tool call, once or with a rule',
       params: sessionParams,
       body: approveBody,
       responses: { 200: ok },
       errors: [404, 409],
-      handle(call) {
+      async handle(call) {
         const { scope, updatedInput } = call.body
+        await call.access?.checkScope(scope)
         return answer(call, {
           kind: 'approval',
           decision: 'approve',
@@ -79,6 +98,7 @@ export function messageRoutes(): ApiRoute[] {
       method: 'POST',
       path: '/api/sessions/:id/deny',
       allowed: 'person',
+      action: 'answer',
       summary: 'Denies a tool call, optionally with a reason',
       params: sessionParams,
       body: denyBody,

@@ -18,6 +18,7 @@ export function healthRoutes({ host, store, clock, drain }: GatewayContext): Api
       method: 'GET',
       path: '/healthz',
       allowed: 'anyone',
+      action: 'public',
       summary: 'Liveness: succeeds while the process runs',
       responses: { 200: status },
       handle: () => ({ status: 200, body: { status: 'ok' } }),
@@ -27,6 +28,7 @@ export function healthRoutes({ host, store, clock, drain }: GatewayContext): Api
       method: 'GET',
       path: '/readyz',
       allowed: 'anyone',
+      action: 'public',
       summary: 'Readiness: fails while the gateway starts or stops, or its store cannot be read or written',
       responses: { 200: status },
       async handle() {
@@ -46,6 +48,7 @@ export function metricsRoutes({ metrics: { registry } }: GatewayContext): ApiRou
       method: 'GET',
       path: '/api/metrics',
       allowed: 'person',
+      action: 'administer',
       summary: 'Metrics for Prometheus',
       responses: { 200: { description: 'The text format of Prometheus', type: 'text/plain' } },
       async handle({ reply }) {
@@ -67,12 +70,13 @@ export function backupRoutes({ store, credentials }: GatewayContext): ApiRoute[]
       method: 'GET',
       path: '/api/backup',
       allowed: 'person',
+      action: 'administer',
       ownPagesOnly: true,
       summary:
         'Returns a consistent copy of the database to the owner of the gateway; `askback backup` verifies it',
       responses: { 200: { description: 'An SQLite database', type: 'application/octet-stream' } },
       async handle({ credential, reply }) {
-        if (credential.by.id !== credentials.owner.id)
+        if (!credentials.isOwner(credential))
           throw new AskbackError('forbidden', 'Only the person whose gateway this is may copy its database.')
         if (!store.copy) {
           throw new AskbackError(

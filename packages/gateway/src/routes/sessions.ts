@@ -9,6 +9,8 @@ import {
   adoptBody,
 } from '@askback/protocol'
 import { z } from 'zod'
+import { newTags } from '../access/authorizer.js'
+import { readablePage, withTags } from '../access/call-access.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import { acceptedResponse, freshness, next, ok, page, sessionParams } from './schemas.js'
 
@@ -36,6 +38,7 @@ export function sessionRoutes({ host }: GatewayContext): ApiRoute[] {
       method: 'GET',
       path: '/api/agents',
       allowed: 'person',
+      action: 'harmless',
       summary: 'Lists the agents that this gateway can run, and says what is missing for the others',
       responses: { 200: z.object({ agents: z.array(agent) }) },
       handle: async () => ({ status: 200, body: { agents: await host.agents() } }),
@@ -45,14 +48,19 @@ export function sessionRoutes({ host }: GatewayContext): ApiRoute[] {
       method: 'POST',
       path: '/api/sessions',
       allowed: 'outside_agent',
+      action: 'checked',
       summary: 'Creates a session; with `agent: null` for agents that run elsewhere',
       body: createSessionBody,
       responses: { 201: z.object({ session }), 200: z.object({ session }) },
       errors: [409],
-      async handle({ body, credential, host: bound, idempotencyKey }) {
+      async handle({ body, credential, access, host: bound, idempotencyKey }) {
         if (credential.kind === 'agent') checkOutsideSession(body)
-        const input = { ...body, idempotencyKey, source: 'http' }
+        const wanted = withTags(body, credential)
+        await access?.checkCreate(wanted)
+        const input = { ...wanted, idempotencyKey, source: 'http' }
         const { session: made, created } = await bound.createSession(input)
+        // A repeated request returns the session as it is now, which may be somebody else's.
+        if (!created) await access?.check(made.id, 'read')
         return { status: created ? 201 : 200, body: { session: made } }
       },
     }),
@@ -61,14 +69,15 @@ export function sessionRoutes({ host }: GatewayContext): ApiRoute[] {
       method: 'GET',
       path: '/api/sessions',
       allowed: 'person',
+      action: 'filtered',
       summary: 'Lists all sessions, newest first',
       query: page,
       responses: { 200: z.object({ sessions: z.array(session), next }) },
-      async handle({ query: { after, limit } }) {
-        const { items, next: following } = await host.desk.sessions({
-          ...(after !== undefined && { after }),
-          ...(limit !== undefined && { limit }),
-        })
+      async handle({ query: { after, limit = 100 }, access }) {
+        const read = (query: { after?: string; limit: number }) => host.desk.sessions(query)
+        const { items, next: following } = access
+          ? await readablePage({ after, limit }, read, (rows) => access.readableSessions(rows))
+          : await read({ ...(after !== undefined && { after }), limit })
         return { status: 200, body: { sessions: items, next: following } }
       },
     }),
@@ -77,6 +86,7 @@ export function sessionRoutes({ host }: GatewayContext): ApiRoute[] {
       method: 'GET',
       path: '/api/sessions/:id',
       allowed: 'agent',
+      action: 'read',
       summary: 'Returns the current state of a session, folded from its log, and its unfinished blocks',
       params: sessionParams,
       query: freshness,
@@ -93,6 +103,7 @@ export function sessionRoutes({ host }: GatewayContext): ApiRoute[] {
       method: 'DELETE',
       path: '/api/sessions/:id',
       allowed: 'person',
+      action: 'delete',
       summary: 'Ends a session, cancels its pending interactions, and erases its log',
       params: sessionParams,
       responses: { 202: ok },
@@ -113,6 +124,7 @@ function controlRoutes(): ApiRoute[] {
       method: 'POST',
       path: '/api/sessions/:id/interrupt',
       allowed: 'person',
+      action: 'manage',
       summary: 'Interrupts the turn and cancels the pending interactions',
       params: sessionParams,
       responses: { 202: ok },
@@ -127,6 +139,7 @@ function controlRoutes(): ApiRoute[] {
       method: 'POST',
       path: '/api/sessions/:id/clear',
       allowed: 'person',
+      action: 'manage',
       summary: 'Cancels the pending interactions and starts a fresh agent context; the log stays',
       params: sessionParams,
       responses: { 202: ok },
@@ -141,6 +154,7 @@ function controlRoutes(): ApiRoute[] {
       method: 'POST',
       path: '/api/sessions/:id/permission-mode',
       allowed: 'person',
+      action: 'manage',
       summary: 'Sets the permission mode: what the agent may do without asking',
       params: sessionParams,
       body: permissionModeBody,
@@ -156,12 +170,14 @@ function controlRoutes(): ApiRoute[] {
       method: 'POST',
       path: '/api/sessions/:id/tags',
       allowed: 'person',
+      action: 'manage',
       summary: 'Replaces the tags of a session',
       params: sessionParams,
       body: sessionTagsBody,
       responses: { 202: ok },
       errors: [404, 409],
-      async handle({ params, body, host, idempotencyKey }) {
+      async handle({ params, body, access, host, idempotencyKey }) {
+        await access?.checkNewTags(params.id, body.tags)
         await host.desk.setTags(params.id, body.tags, { idempotencyKey })
         return acceptedResponse
       },
@@ -191,16 +207,26 @@ export function adoptRoutes({ host }: GatewayContext): ApiRoute[] {
       method: 'POST',
       path: '/api/sessions/adopt',
       allowed: 'person',
+      action: 'checked',
       summary: 'Adopts a session that an agent has run elsewhere; adopting it again changes nothing',
       body: adoptBody,
       lines: true,
       responses: { 201: adopted, 200: adopted },
       errors: [404],
-      async handle({ body, host: { desk } }) {
+      async handle({ body, credential, access, host: { desk } }) {
+        const tags = newTags(credential, undefined)
+        await access?.checkCreate({ agent: body.agent, ...(tags && { tags }) })
+        // What its scripts asked in that session is copied to the new one.
+        if (body.from !== undefined) await access?.check(body.from, 'read')
         const agents = await host.agents()
         if (!agents.some(({ id }) => id === body.agent))
           throw new AskbackError('invalid_request', `There is no agent ${JSON.stringify(body.agent)} here.`)
         const adoption = await desk.adopt(body)
+        if (!adoption.created) await access?.check(adoption.session.id, 'read')
+        else if (tags) {
+          await desk.setTags(adoption.session.id, tags)
+          adoption.session.tags = tags
+        }
         return { status: adoption.created ? 201 : 200, body: adoption }
       },
     }),

@@ -14,6 +14,7 @@ export function tokenRoutes({ credentials, store }: GatewayContext): ApiRoute[] 
       method: 'GET',
       path: '/api/tokens',
       allowed: 'person',
+      action: 'administer',
       summary: 'Lists the people who have tokens; the tokens themselves are not stored',
       responses: {
         200: z.object({ tokens: z.array(z.object({ name: z.string(), createdAt: z.number().nullable() })) }),
@@ -25,6 +26,7 @@ export function tokenRoutes({ credentials, store }: GatewayContext): ApiRoute[] 
       method: 'POST',
       path: '/api/tokens',
       allowed: 'person',
+      action: 'administer',
       summary: 'Creates a token for a person; only this response contains it',
       body: z.object({ person: z.string().max(400) }),
       responses: { 201: createdToken, 200: createdToken },
@@ -43,6 +45,7 @@ export function tokenRoutes({ credentials, store }: GatewayContext): ApiRoute[] 
       method: 'DELETE',
       path: '/api/tokens/:name',
       allowed: 'person',
+      action: 'administer',
       summary: "Revokes a person's tokens and logins",
       params: z.object({ name: z.string() }),
       responses: { 200: ok },

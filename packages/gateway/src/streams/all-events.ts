@@ -1,6 +1,7 @@
 import type { Desk } from '@askback/core'
 import { isCopy, type SessionEvent } from '@askback/protocol'
-import { writeOrDisconnect, type EventReader } from './open-streams.js'
+import { GuardedReader, type AllEventsReader } from './guarded-reader.js'
+import { writeOrDisconnect } from './open-streams.js'
 
 export interface AllEventsOptions {
   desk: Desk
@@ -11,12 +12,14 @@ export interface AllEventsOptions {
   bufferBytes: number
 }
 
-type AllEventsReader = Pick<EventReader, 'socket'>
+export type { AllEventsReader }
 
 /** Delivers new events of all sessions that inboxes and session lists need: interactions and status changes. */
 export class AllEvents {
   readonly #options: AllEventsOptions
   readonly #readers = new Set<AllEventsReader>()
+  /** Readers that may read only some sessions. They are not among the others. */
+  readonly #guarded = new Map<AllEventsReader, GuardedReader>()
   /** Resolves to a function that stops following. Set while there are readers. */
   #following: Promise<() => void> | null = null
 
@@ -26,23 +29,26 @@ export class AllEvents {
 
   /** Resolves when the reader will get everything that is committed from then on. */
   async add(reader: AllEventsReader): Promise<void> {
-    this.#readers.add(reader)
+    const { guard } = reader
+    const { clock } = this.#options.desk
+    if (guard) this.#guarded.set(reader, new GuardedReader({ ...this.#options, clock, reader, guard }))
+    else this.#readers.add(reader)
     this.#following ??= this.#options.desk.followAll(
       (events, texts) => this.#publish(events, texts),
-      (sessionId) => this.#write(this.#options.encodeGone(sessionId)),
+      (sessionId) => this.#publishGone(sessionId),
     )
     try {
       await this.#following
     } catch (error) {
       this.#following = null
-      this.#readers.delete(reader)
+      this.#forget(reader)
       throw error
     }
   }
 
   remove(reader: AllEventsReader): void {
-    this.#readers.delete(reader)
-    if (this.#readers.size > 0 || !this.#following) return
+    this.#forget(reader)
+    if (this.#readers.size + this.#guarded.size > 0 || !this.#following) return
     this.#following.then(
       (stop) => stop(),
       // Following never started, so there is nothing to stop.
@@ -52,13 +58,33 @@ export class AllEvents {
   }
 
   #publish(events: SessionEvent[], texts: () => string[]): void {
-    if (!events.some(isForAllSessions)) return
-    const published = texts().filter((_, index) => isForAllSessions(events[index]!))
-    this.#write(this.#options.encode(events.filter(isForAllSessions), published))
+    const data = events.some(isForAllSessions) ? this.#encode(events, texts()) : null
+    if (data) this.#write(data)
+    if (this.#guarded.size === 0) return
+    const isTagged = events.some(({ type }) => type === 'session_tags')
+    const { sessionId } = events[0]!
+    if (data || isTagged)
+      for (const reader of this.#guarded.values()) reader.receive({ sessionId, data, isTagged })
+  }
+
+  #encode(events: SessionEvent[], texts: string[]): Buffer {
+    const published = texts.filter((_, index) => isForAllSessions(events[index]!))
+    return this.#options.encode(events.filter(isForAllSessions), published)
+  }
+
+  #publishGone(sessionId: string): void {
+    this.#write(this.#options.encodeGone(sessionId))
+    for (const reader of this.#guarded.values()) reader.receiveGone(sessionId)
   }
 
   #write(data: Buffer): void {
     for (const { socket } of this.#readers) writeOrDisconnect(socket, data, this.#options.bufferBytes)
+  }
+
+  #forget(reader: AllEventsReader): void {
+    this.#readers.delete(reader)
+    this.#guarded.get(reader)?.remove()
+    this.#guarded.delete(reader)
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Advance, Head, Host, Store } from '@askback/core'
 import { AskbackError, type LiveEvent, type SessionEvent } from '@askback/protocol'
 import { writeOrDisconnect, type EventReader } from './open-streams.js'
+import type { StreamGuard } from './register.js'
 import { type Encoding, type PageCache, type FramePage, Pages } from './pages.js'
 
 export interface FeedOptions {
@@ -18,6 +19,7 @@ export interface FeedOptions {
  *
  *   feed:    opening --(the desk returns the head)--> open --(log gone | session ended | no users)--> closed
  *   reader:  behind  --(its cursor reaches the head)--> live
+ *   reader with a guard:  behind | live  --(the tags change)--> checking  --(may read)--> behind;  checking --(may not)--> finished
  *
  * A reader that is behind gets pages of the log, as fast as its socket drains. A live reader gets each committed event from the desk.
  * The check that a reader has reached the head and its change to live happen in the same tick, so no event is missed or sent twice.
@@ -31,7 +33,12 @@ export class Feed {
   users = 0
   readonly #options: FeedOptions
   readonly #live = new Set<EventReader>()
-  readonly #behind = new Set<EventReader>()
+  /** Each with a token for its loop of pages: a loop that was interrupted for a check must not go on beside the next one. */
+  readonly #behind = new Map<EventReader, object>()
+  /** Readers that get nothing until it is clear that they may still read the session. */
+  readonly #checking = new Set<EventReader>()
+  /** Counts the changes of tags. */
+  #tagChanges = 0
   #state: 'opening' | 'open' | 'closed' = 'opening'
   /** Live readers have everything up to here. */
   #head: Head | null = null
@@ -63,12 +70,32 @@ export class Feed {
   /** Starts to deliver after the reader's cursor, which must be in the log: see `isInLog`. */
   add(reader: EventReader): void {
     if (this.closed) return reader.finish()
-    this.#behind.add(reader)
-    this.#catchUp(reader)
+    const loop = {}
+    this.#behind.set(reader, loop)
+    this.#catchUp(reader, loop)
   }
 
   remove(reader: EventReader): void {
-    if (!this.#live.delete(reader)) this.#behind.delete(reader)
+    if (!this.#live.delete(reader) && !this.#behind.delete(reader)) this.#checking.delete(reader)
+  }
+
+  /** Rejects if the session may not be read. `add` must follow in the same tick: later changes of tags are checked for each reader. */
+  async checkReader(guard: StreamGuard | null): Promise<void> {
+    if (!guard) return
+    for (let checked = -1; checked !== this.#tagChanges;) {
+      checked = this.#tagChanges
+      await guard.check(this.sessionId, 'read')
+    }
+  }
+
+  /** Finishes the readers that may no longer read the session, because the embedder decides otherwise by now. */
+  checkReaders(): void {
+    for (const reader of [...this.#live, ...this.#behind.keys()]) {
+      if (!reader.guard) continue
+      void reader.guard.mayRead(this.sessionId).then((may) => {
+        if (!may && (this.#live.has(reader) || this.#behind.has(reader))) this.#refuse(reader)
+      })
+    }
   }
 
   publishLive(event: LiveEvent): void {
@@ -82,9 +109,10 @@ export class Feed {
     this.#state = 'closed'
     this.#stopFollowing?.()
     this.#pages?.forget()
-    for (const reader of [...this.#behind, ...this.#live]) reader.finish()
+    for (const reader of [...this.#behind.keys(), ...this.#live, ...this.#checking]) reader.finish()
     this.#behind.clear()
     this.#live.clear()
+    this.#checking.clear()
   }
 
   get #seq(): number {
@@ -121,6 +149,8 @@ export class Feed {
   #advanced({ head, events, texts }: Advance): void {
     if (this.closed) return
     this.#head = head
+    const tagged = events.findIndex(({ type }) => type === 'session_tags')
+    if (tagged >= 0) this.#checkAfterTags(events, texts, tagged)
     if (this.#live.size > 0) {
       const data = this.#options.encoding.events(events, texts())
       for (const reader of this.#live) this.#write(reader, data)
@@ -128,18 +158,52 @@ export class Feed {
     if (endsLog(events.at(-1)!)) this.close()
   }
 
+  /** Readers with a guard get the events from the change of tags on only if they may still read the session. */
+  #checkAfterTags(events: SessionEvent[], texts: () => string[], tagged: number): void {
+    this.#tagChanges++
+    const live = [...this.#live].filter(({ guard }) => guard)
+    const behind = [...this.#behind.keys()].filter(({ guard }) => guard)
+    if (live.length > 0 && tagged > 0) {
+      const before = this.#options.encoding.events(events.slice(0, tagged), texts().slice(0, tagged))
+      for (const reader of live) this.#write(reader, before)
+    }
+    for (const reader of live) reader.cursor = events[tagged]!.seq - 1
+    for (const reader of [...live, ...behind]) {
+      this.remove(reader)
+      this.#checking.add(reader)
+      void this.#check(reader)
+    }
+  }
+
+  /** Another change of tags during the check starts another one. */
+  async #check(reader: EventReader): Promise<void> {
+    let may = false
+    for (let checked = -1; checked !== this.#tagChanges && this.#checking.has(reader);) {
+      checked = this.#tagChanges
+      may = (await reader.guard?.mayRead(this.sessionId)) ?? true
+    }
+    if (!this.#checking.delete(reader)) return
+    if (may) this.add(reader)
+    else this.#refuse(reader)
+  }
+
+  #refuse(reader: EventReader): void {
+    this.remove(reader)
+    reader.finish()
+  }
+
   /** Writes pages until the socket is full, and continues when it has drained. */
-  #catchUp(reader: EventReader): void {
+  #catchUp(reader: EventReader, loop: object): void {
     const { socket } = reader
-    while (this.#behind.has(reader) && !socket.destroyed) {
+    while (this.#behind.get(reader) === loop && !socket.destroyed) {
       if (socket.writableNeedDrain) {
-        socket.once('drain', () => this.#catchUp(reader))
+        socket.once('drain', () => this.#catchUp(reader, loop))
         return
       }
       if (reader.cursor === this.#seq) return this.#goLive(reader)
       const page = this.#pages!.after(reader.cursor, this.#seq)
       if (page instanceof Promise) {
-        this.#catchUpAfter(page, reader)
+        this.#catchUpAfter(page, reader, loop)
         return
       }
       socket.write(page.data)
@@ -147,14 +211,14 @@ export class Feed {
     }
   }
 
-  #catchUpAfter(page: Promise<FramePage | null>, reader: EventReader): void {
+  #catchUpAfter(page: Promise<FramePage | null>, reader: EventReader, loop: object): void {
     page
       .then((read) => {
         if (!read) return this.close()
-        if (!this.#behind.has(reader)) return
+        if (this.#behind.get(reader) !== loop) return
         reader.socket.write(read.data)
         reader.cursor = read.last
-        this.#catchUp(reader)
+        this.#catchUp(reader, loop)
       })
       .catch((error: unknown) => {
         this.#options.onError(error)
@@ -209,6 +273,10 @@ export class Feeds {
 
   get size(): number {
     return this.#feeds.size
+  }
+
+  checkReaders(): void {
+    for (const feed of this.#feeds.values()) feed.checkReaders()
   }
 
   close(): void {

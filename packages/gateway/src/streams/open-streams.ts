@@ -1,6 +1,7 @@
 import type { Clock } from '@askback/core'
 import type { Socket } from 'node:net'
 import { batchWrite } from '../http/responses.js'
+import type { StreamGuard } from './register.js'
 
 /** A connection that stays open: an SSE stream or a WebSocket. */
 export interface OpenStream {
@@ -80,8 +81,10 @@ export interface EventReader {
   readonly socket: Socket
   /** The last event that was sent to it. It is not updated while the reader is live: then it is the feed's head. */
   cursor: number
-  /** Called when the session is gone. */
+  /** Called when the session is gone, or the reader may no longer read it. */
   finish(): void
+  /** Which sessions this reader may read; without it that is not restricted. */
+  readonly guard?: StreamGuard | null
 }
 
 /**

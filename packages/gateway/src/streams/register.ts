@@ -70,6 +70,7 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): G
       const caller = await authorize(request.raw)
       if (!(await caller.mayRead(params.id)))
         throw new AskbackError('forbidden', 'This credential may not read that session.')
+      await caller.guard?.check(params.id, 'read')
       if (wantsJson(request)) {
         sendResponse(reply, { status: 200, body: await eventPage(store, params.id, query) })
         return reply
@@ -85,13 +86,13 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): G
   )
 
   app.get('/api/events', { exposeHeadRoute: false }, async (request, reply) => {
-    const { person, key } = await authorize(request.raw)
+    const { person, key, guard } = await authorize(request.raw)
     if (!person) throw new AskbackError('forbidden', 'Only people see all sessions.')
     checkMayOpen()
     const socket = openSse(reply)
     if (!socket) return
     const closed = (stream: SseStream) => all.remove(stream)
-    const stream = new SseStream(socket, { key, cursor: 0, streams, random, closed })
+    const stream = new SseStream(socket, { key, cursor: 0, guard, streams, random, closed })
     await all.add(stream).catch((error: unknown) => {
       onError(error)
       stream.disconnect()
@@ -102,7 +103,19 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): G
     throw new AskbackError('invalid_request', 'This is a WebSocket: ask for an upgrade.')
   })
 
+  /** What an embedder decides can change without a change of tags. */
+  let cancelCheck = () => {}
+  const checkLater = () => {
+    cancelCheck = clock.alarm(clock.now() + config.checkMs, () => {
+      sse.checkReaders()
+      ws.checkReaders()
+      checkLater()
+    })
+  }
+  if (options.isGuarded) checkLater()
+
   app.addHook('onClose', () => {
+    cancelCheck()
     sse.close()
     ws.close()
   })
@@ -137,8 +150,20 @@ export interface StreamCaller {
   /** The desk of a person; `null` for agents. Only people may settle, and see all sessions at once. */
   readonly person: BoundDesk<PersonCaller> | null
   mayRead(sessionId: string): boolean | Promise<boolean>
+  /** What the embedder's `authorize` says of this caller; `null` if there is none. */
+  readonly guard: StreamGuard | null
   /** Called before the caller changes anything: rejects with `unauthorized` if the credential was revoked meanwhile. */
   checkNotRevoked(): Promise<void>
+}
+
+/** Which sessions a caller may see, and answer in. It can change while a stream is open. */
+export interface StreamGuard {
+  /** Rejects with `not_found` or `forbidden`. */
+  check(sessionId: string, action: 'read' | 'answer'): Promise<void>
+  /** Rejects with `forbidden` if the caller may not answer in this scope. */
+  checkScope(answer: unknown): Promise<void>
+  /** Also for a session that was just deleted. Never rejects. */
+  mayRead(sessionId: string): Promise<boolean>
 }
 
 /** A page with a cookie is a caller only after it has sent its proof: `confirm` throws `unauthorized` for a wrong one. */
@@ -148,6 +173,8 @@ export type SocketCaller =
 
 export interface StreamConfig {
   heartbeatMs: number
+  /** How often it is checked whether the readers of open streams may still read them, if `isGuarded`. */
+  checkMs: number
   /** How long a socket with a cookie may take to send its proof. */
   helloMs: number
   /** The most WebSockets that may be open. */
@@ -166,6 +193,7 @@ export interface StreamConfig {
 
 const STREAM_DEFAULTS: StreamConfig = {
   heartbeatMs: 15_000,
+  checkMs: 15_000,
   helloMs: 10_000,
   sockets: 1000,
   streams: 10_000,
@@ -182,6 +210,8 @@ export interface StreamOptions {
   authorize: (request: IncomingMessage) => Promise<StreamCaller>
   /** The same for a WebSocket, whose proof is in its first message. */
   authorizeSocket: (request: IncomingMessage) => Promise<SocketCaller>
+  /** Whether callers have guards. */
+  isGuarded?: boolean
   config?: Partial<StreamConfig>
   clock?: Clock
   random?: () => number
@@ -198,6 +228,7 @@ export const streamRoutes: ApiRoute[] = [
     method: 'GET',
     path: '/api/sessions/:id/events',
     allowed: 'agent',
+    action: 'read',
     summary: 'Streams the log of a session; with `Accept: application/json` returns one page of it',
     params: sessionParams,
     query: z.object({
@@ -220,6 +251,7 @@ export const streamRoutes: ApiRoute[] = [
     method: 'GET',
     path: '/api/events',
     allowed: 'person',
+    action: 'filtered',
     summary: 'Streams new interaction and status events of all sessions',
     responses: { 200: { description: 'Events, without ids', type: 'text/event-stream' } },
   }),
@@ -228,6 +260,7 @@ export const streamRoutes: ApiRoute[] = [
     method: 'GET',
     path: '/api/ws',
     allowed: 'agent',
+    action: 'checked',
     summary: 'Opens a WebSocket for the events of many sessions',
     responses: { 101: { description: 'A WebSocket', type: 'text/plain' } },
   }),

@@ -1,4 +1,4 @@
-import type { SessionEvent } from '@askback/protocol'
+import { AskbackError, type SessionEvent } from '@askback/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
 import { SECURITY_HEADERS } from '../http/responses.js'
@@ -6,7 +6,7 @@ import { parseCursor } from './event-page.js'
 import { type Feeds, isInLog } from './feed.js'
 import type { OpenStreams, OpenStream, EventReader } from './open-streams.js'
 import type { Encoding } from './pages.js'
-import type { StreamCaller } from './register.js'
+import type { StreamCaller, StreamGuard } from './register.js'
 
 export interface SessionEventsOptions {
   feeds: Feeds
@@ -31,14 +31,15 @@ export async function streamSession(
   }
   try {
     const found = await isInLog(feed, cursor, query.log)
+    const { key, guard } = caller
+    await feed.checkReader(guard)
     const socket = openSse(reply)
     if (!socket) return release()
-    const { key } = caller
     const closed = (stream: SseStream) => {
       feed.remove(stream)
       release()
     }
-    const stream = new SseStream(socket, { key, cursor, streams, random, closed })
+    const stream = new SseStream(socket, { key, cursor, guard, streams, random, closed })
     if (found) feed.add(stream)
     else {
       socket.write(sseEncoding.resync(sessionId))
@@ -68,6 +69,7 @@ const HEADERS = {
 export interface SseOptions {
   key: string
   cursor: number
+  guard: StreamGuard | null
   streams: OpenStreams
   random: () => number
   closed: (stream: SseStream) => void
@@ -83,10 +85,12 @@ export class SseStream implements EventReader, OpenStream {
   readonly socket: Socket
   readonly key: string
   cursor: number
+  readonly guard: StreamGuard | null
   readonly #random: () => number
   #state: 'open' | 'stalled' | 'ending' = 'open'
 
-  constructor(socket: Socket, { key, cursor, streams, random, closed }: SseOptions) {
+  constructor(socket: Socket, { key, cursor, guard, streams, random, closed }: SseOptions) {
+    this.guard = guard
     this.socket = socket
     this.key = key
     this.cursor = cursor
@@ -140,6 +144,9 @@ export class SseStream implements EventReader, OpenStream {
  * with HTTP/1.0. Returns `null` if the client is gone, or still waits for the response to an earlier request on the same connection.
  */
 export function openSse(reply: FastifyReply): Socket | null {
+  if (reply.request.raw.httpVersionMajor > 1) {
+    throw new AskbackError('invalid_request', 'Streams are served over HTTP/1.1 only: put a proxy in front.')
+  }
   reply.hijack()
   const { raw } = reply
   const { socket } = raw

@@ -81,11 +81,12 @@ function authorizeBy({ desk }: Host) {
       throw new AskbackError('forbidden', 'A page of another site may not call this.')
     if (caller === 'nobody') throw new AskbackError('unauthorized', 'Who are you?')
     if (typeof caller !== 'string')
-      return { credential: 'me', key: 'me', person, mayRead: () => true, checkNotRevoked }
+      return { credential: 'me', key: 'me', person, guard: null, mayRead: () => true, checkNotRevoked }
     return {
       credential: caller,
       key: caller,
       person: null,
+      guard: null,
       mayRead: (sessionId) => caller === `agent of ${sessionId}`,
       checkNotRevoked,
     }

@@ -4,10 +4,10 @@ import type { Socket } from 'node:net'
 import type { RawData, WebSocket } from 'ws'
 import { idempotencyKey } from '../http/idempotent.js'
 import { bodyOf, toAskbackError } from '../http/responses.js'
-import type { AllEvents } from './all-events.js'
+import type { AllEvents, AllEventsReader } from './all-events.js'
 import { type Feeds, type Feed, isInLog } from './feed.js'
 import { type OpenStream, type OpenStreams, writeOrDisconnect, type EventReader } from './open-streams.js'
-import type { StreamCaller } from './register.js'
+import type { StreamCaller, StreamGuard } from './register.js'
 import {
   ALL_SESSIONS,
   jsonFrame,
@@ -41,7 +41,7 @@ export class WsConnection implements OpenStream {
   readonly #caller: StreamCaller
   readonly #options: WsConnectionOptions
   readonly #subscriptions = new Map<string, Subscription>()
-  readonly #allEventsReader: { socket: Socket }
+  readonly #allEventsReader: AllEventsReader
   #opsInProgress = 0
   #isAlive = true
   #isDraining = false
@@ -49,8 +49,9 @@ export class WsConnection implements OpenStream {
   constructor(peer: { ws: WebSocket; socket: Socket; caller: StreamCaller }, options: WsConnectionOptions) {
     this.#ws = peer.ws
     this.#socket = peer.socket
-    this.#allEventsReader = { socket: peer.socket }
     this.#caller = peer.caller
+    const { guard } = peer.caller
+    this.#allEventsReader = { socket: peer.socket, guard, finish: () => this.#resyncAll() }
     this.key = peer.caller.key
     this.#options = options
     // Each subscription that catches up adds a listener for `drain`.
@@ -118,7 +119,7 @@ export class WsConnection implements OpenStream {
 
   async #subscribe({ ref, sessionId, after, log }: WsOpOf<'subscribe'>): Promise<void> {
     const { feeds } = this.#options
-    const position = { feeds, sessionId, cursor: after }
+    const position = { feeds, sessionId, cursor: after, guard: this.#caller.guard }
     const subscription = new Subscription(this.#socket, position, (ended) => this.#resync(ended))
     this.#subscriptions.get(sessionId)?.end()
     this.#subscriptions.set(sessionId, subscription)
@@ -126,6 +127,7 @@ export class WsConnection implements OpenStream {
       if (!(await this.#caller.mayRead(sessionId)))
         throw new AskbackError('forbidden', 'This credential may not read that session.')
       const found = await subscription.open(log)
+      await subscription.check()
       this.#send({ ref, ok: true })
       if (subscription.ended) return
       if (found) subscription.begin()
@@ -157,6 +159,8 @@ export class WsConnection implements OpenStream {
     const { person, credential } = this.#caller
     if (!person) throw new AskbackError('forbidden', 'Only people settle interactions.')
     await this.#caller.checkNotRevoked()
+    await this.#caller.guard?.check(sessionId, 'answer')
+    await this.#caller.guard?.checkScope(answer)
     // The same key as over HTTP, where a client repeats an answer whose response was lost.
     const key = idempotencyKey(op.idempotencyKey, 'respond', credential)
     const { interaction, events } = await person.respond({
@@ -168,6 +172,12 @@ export class WsConnection implements OpenStream {
       ...(key !== undefined && { idempotencyKey: key }),
     })
     this.#send({ ref, ok: true, interaction, events })
+  }
+
+  /** The client subscribes again, and loads its lists. */
+  #resyncAll(): void {
+    this.#options.all.remove(this.#allEventsReader)
+    this.#write(wsEncoding.resync(ALL_SESSIONS))
   }
 
   #resync(subscription: Subscription): void {
@@ -208,6 +218,7 @@ export class Subscription implements EventReader {
   readonly socket: Socket
   readonly sessionId: string
   cursor: number
+  readonly guard: StreamGuard | null
   readonly finish: () => void
   readonly #feeds: Feeds
   #feed: Feed | null = null
@@ -215,13 +226,14 @@ export class Subscription implements EventReader {
 
   constructor(
     socket: Socket,
-    position: { feeds: Feeds; sessionId: string; cursor: number },
+    position: { feeds: Feeds; sessionId: string; cursor: number; guard: StreamGuard | null },
     finish: (subscription: Subscription) => void,
   ) {
     this.socket = socket
     this.sessionId = position.sessionId
     this.cursor = position.cursor
     this.finish = () => finish(this)
+    this.guard = position.guard
     this.#feeds = position.feeds
   }
 
@@ -234,6 +246,11 @@ export class Subscription implements EventReader {
     if (this.#ended) return false
     this.#feed = this.#feeds.acquire(this.sessionId)
     return isInLog(this.#feed, this.cursor, log)
+  }
+
+  /** Rejects if the reader may not read the session. `begin` must follow in the same tick. */
+  async check(): Promise<void> {
+    await this.#feed?.checkReader(this.guard)
   }
 
   begin(): void {

@@ -8,9 +8,10 @@ import {
   type InteractionKind,
   type Store,
 } from '@askback/core'
+import type { Writable } from 'node:stream'
 import type { GatewaySettings } from '../config.js'
 import { createCredentials, type Credentials } from '../credentials/credentials.js'
-import { createGateway, type Gateway } from '../gateway.js'
+import { createGateway, type Gateway, type GatewayOptions } from '../gateway.js'
 import { readLink } from '../read-link.js'
 import type { McpHandler } from '../routes/mcp.js'
 
@@ -27,6 +28,11 @@ export interface TestGatewayOptions {
   webApp?: string
   requireProxy?: boolean
   mcp?: McpHandler
+  authenticate?: GatewayOptions['authenticate']
+  authorize?: GatewayOptions['authorize']
+  decisionMs?: number
+  connectors?: GatewayOptions['connectors']
+  log?: Writable
   /**
    * The first person's token.
    * @default 'a-person'
@@ -96,7 +102,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       ASKBACK_AGENT_TOKEN: credentials.sessionToken(sessionId),
     }),
   })
-  const { requireProxy = false, mcp } = options
+  const { requireProxy = false, mcp, authenticate, authorize, decisionMs, connectors, log } = options
   const gateway = createGateway({
     host,
     store,
@@ -106,6 +112,11 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     ...withClock,
     ...(webApp && { webApp }),
     ...(mcp && { mcp }),
+    ...(authenticate && { authenticate }),
+    ...(authorize && { authorize }),
+    ...(decisionMs !== undefined && { decisionMs }),
+    ...(connectors && { connectors }),
+    ...(log && { log }),
   })
   if (listen) url = await gateway.listen(typeof listen === 'object' ? listen : {})
   await host.ready
