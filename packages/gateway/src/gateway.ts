@@ -20,6 +20,7 @@ import { respondToBrokenRequest, sendErrorTo, toAskbackError } from './http/resp
 import { createTrustedProxies } from './http/trusted-proxy.js'
 import { noRoute, serveWebApp } from './http/web-app.js'
 import { Metrics } from './metrics.js'
+import type { MemorySocket } from './mount/memory-socket.js'
 import { checkPrefix, setMount, type Mount } from './mount/mount.js'
 import { sendFailure, registerRoutes, routeTable } from './register-routes.js'
 import type { GatewayContext } from './route.js'
@@ -100,6 +101,8 @@ export interface Gateway {
   handle(request: IncomingMessage, response: ServerResponse, mount: Mount): Promise<void>
   /** The same for an upgrade to a WebSocket. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, mount: Mount): Promise<void>
+  /** Serves a connection inside this process. Rejects with `unavailable` if the gateway is closed. */
+  connect(socket: MemorySocket): Promise<void>
   /**
    * Stops accepting work, ends streams and long polls, and waits for requests in flight, at most `config.drainMs`. What is pending
    * stays pending.
@@ -215,6 +218,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   /** The routes exist when the framework is ready. A mounted gateway that is closed has no port that would refuse connections. */
   async function receive(request: IncomingMessage, mount: Mount): Promise<void> {
     setMount(request, { ...mount, prefix: checkPrefix(mount.prefix) })
+    await checkOpen()
+  }
+
+  async function checkOpen(): Promise<void> {
     await (ready ??= Promise.resolve(app.ready()))
     if (isClosed) throw new AskbackError('unavailable', 'This gateway is closed.')
   }
@@ -229,6 +236,10 @@ export function createGateway(options: GatewayOptions): Gateway {
         return
       }
       app.server.emit('request', request, response)
+    },
+    async connect(socket) {
+      await checkOpen()
+      app.server.emit('connection', socket)
     },
     async upgrade(request, socket, head, mount) {
       try {

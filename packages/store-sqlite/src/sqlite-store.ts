@@ -67,6 +67,16 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
 }
 
 /**
+ * A store for `createAskback`, which opens it and closes it again.
+ *
+ * @example
+ * const askback = createAskback({ store: sqlite('./askback.db') })
+ */
+export function sqlite(path: string): () => Store {
+  return () => sqliteStore({ path, commitInThread: true })
+}
+
+/**
  * Accepts that acknowledged writes are missing, so that the next start succeeds with what is left. Returns the message with which
  * the start would have failed, or `null` if nothing is missing.
  */

@@ -21,6 +21,11 @@ export function parseBodies(
   })
   app.addContentTypeParser('application/json', (request, payload, done) => {
     const limit = Math.min(request.routeOptions.config.bodyBytes ?? Infinity, limits.bodyBytes)
+    const read = bodyReadBefore(request)
+    if (read) {
+      done(null, read.length > limit ? tooLarge(limit) : parseBody(read, limits.jsonDepth))
+      return
+    }
     if (Number(request.headers['content-length']) > limit) {
       payload.resume()
       done(null, tooLarge(limit))
@@ -32,6 +37,17 @@ export function parseBodies(
       else done(null, parseBody(bytes, limits.jsonDepth))
     })
   })
+}
+
+/**
+ * The body, if middleware of the server that we are mounted in has read it from the stream, as `express.json()` does. Then the stream
+ * has ended, and would not end again.
+ */
+function bodyReadBefore({ raw }: FastifyRequest): Buffer | null {
+  if (!raw.readableEnded || !('body' in raw)) return null
+  const { body } = raw
+  if (Buffer.isBuffer(body)) return body
+  return Buffer.from(typeof body === 'string' ? body : (JSON.stringify(body) ?? ''))
 }
 
 function parseBody(bytes: Buffer, maxDepth: number): ParsedBody {

@@ -8,20 +8,24 @@ import type { Mount } from './mount.js'
 export class MemorySocket extends Duplex {
   /** How requests on this connection came; only on the gateway's end. */
   readonly mount: Mount | null
-  readonly remoteAddress: string | undefined
+  /** Whether the request came over TLS. */
+  readonly encrypted: boolean
   #peer: MemorySocket | null = null
   /** Ends a write of the other end, once this end wants more. */
   #onTaken: (() => void) | null = null
 
-  private constructor(mount: Mount | null, remoteAddress?: string) {
+  private constructor(mount: Mount | null, encrypted: boolean) {
     super()
     this.mount = mount
-    this.remoteAddress = remoteAddress
+    this.encrypted = encrypted
   }
 
-  /** The two ends of a connection from `remoteAddress`. */
-  static pair(mount: Mount, remoteAddress?: string): { client: MemorySocket; server: MemorySocket } {
-    const [client, server] = [new MemorySocket(null), new MemorySocket(mount, remoteAddress)]
+  /** The two ends of a connection. */
+  static pair(
+    mount: Mount,
+    { isSecure }: { isSecure: boolean },
+  ): { client: MemorySocket; server: MemorySocket } {
+    const [client, server] = [new MemorySocket(null, isSecure), new MemorySocket(mount, isSecure)]
     client.#peer = server
     server.#peer = client
     return { client, server }

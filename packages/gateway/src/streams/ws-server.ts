@@ -169,7 +169,7 @@ class WsHello implements OpenStream {
  * Some clients offer to upgrade to HTTP/2 with every request, and expect an ordinary response if the server declines. Node treats every
  * upgrade as accepted once there is a listener for upgrades, so the request is put back into the socket without the offer.
  */
-function declineUpgrade(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
+export function declineUpgrade(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
   const { method, url, httpVersion, rawHeaders } = request
   const lines = [`${method} ${url} HTTP/${httpVersion}`]
   for (let index = 0; index < rawHeaders.length; index += 2) {
