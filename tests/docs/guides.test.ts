@@ -17,10 +17,18 @@ it.each([
   ['testing.md', 'autoAnswer('],
   ['testing.md', 'NotAnswered'],
   ['testing.md', 'fakeClock('],
+  ['embedding.md', 'askback.session('],
 ])('the sample of %s with %s prints what the guide says', async (guide, containing) => {
   const { printed, expected } = await runSample(`docs/guides/${guide}`, { containing })
   expect(expected).not.toEqual([])
   expect(printed).toEqual(expected)
+})
+
+it('an own server with the web app takes at most ten lines', () => {
+  const guide = readFileSync(new URL('embedding.md', guides), 'utf8')
+  const [, sample = ''] = /```ts\n(.*?)```/s.exec(guide) ?? []
+  expect(sample).toContain("from 'express'")
+  expect(sample.split('\n').filter((line) => line.trim() !== '').length).toBeLessThanOrEqual(10)
 })
 
 it('the index links to every guide', () => {

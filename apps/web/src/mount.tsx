@@ -6,7 +6,7 @@ import { App } from './app.js'
 import '@askback/react/styles.css'
 import './app.css'
 
-export interface MountOptions {
+export interface AppOptions {
   /** A text above every page. */
   banner?: string
   /** The id of the signed-in person. */
@@ -14,7 +14,7 @@ export interface MountOptions {
 }
 
 /** Renders the app into `#root`, on any transport. */
-export function mount(transport: Transport, { personId, ...options }: MountOptions = {}): void {
+export function mount(transport: Transport, { personId, ...options }: AppOptions = {}): void {
   createRoot(document.getElementById('root')!).render(
     <StrictMode>
       <AskbackProvider transport={transport} {...(personId !== undefined && { personId })}>

@@ -28,7 +28,7 @@ export interface AuthorizerOptions {
  */
 export class Authorizer {
   readonly #options: AuthorizerOptions
-  /** Sessions that were checked, as they were then: whether somebody is told of a deletion is decided by these. */
+  /** Sessions that were checked, as they were then: they decide who gets the news of a deletion. */
   readonly #known = new Map<string, AccessSession>()
 
   constructor(options: AuthorizerOptions) {

@@ -149,21 +149,21 @@ describe('a member of another tenant', () => {
     for (const route of await routes()) {
       for (const stranger of ['eve', 'bot', 'admin']) {
         const { status, body } = await call(as(stranger), route, { session, item })
-        const told = `${route.name} of ${stranger}: ${status} ${JSON.stringify(body)}`
-        if (isOfSession(route)) expect([403, 404, 405], `after ${told}`).toContain(status)
-        if (isOfSession(route) && stranger === 'eve') expect(status, `after ${told}`).toBe(404)
+        const seen = `${route.name} of ${stranger}: ${status} ${JSON.stringify(body)}`
+        if (isOfSession(route)) expect([403, 404, 405], `after ${seen}`).toContain(status)
+        if (isOfSession(route) && stranger === 'eve') expect(status, `after ${seen}`).toBe(404)
         // Errors repeat the id that the caller sent, and nothing else.
         const text = JSON.stringify(body).replaceAll(`There is no session ${session.id}.`, '')
         const sent = text.replaceAll(`There is no interaction ${item.interactionId}.`, '')
         for (const secret of ['SECRET', session.id, item.interactionId, 'Which database'])
-          expect(sent, `after ${told}`).not.toContain(secret)
+          expect(sent, `after ${seen}`).not.toContain(secret)
       }
     }
     expect(await gateway.store.read({ sessionId: session.id, limit: 1000 })).toEqual(before)
     expect(logged).toBe('')
   })
 
-  it('is told the same of a session as of one that does not exist', async () => {
+  it('gets the same response for a session as for one that does not exist', async () => {
     const real = await scene()
     const unreal = {
       session: { ...real.session, id: 'nothing' },
@@ -195,25 +195,25 @@ describe('a member of the same tenant', () => {
   it('may use every route of a session', async () => {
     for (const route of (await routes()).filter(isOfSession)) {
       const { status, body } = await call(as('ann'), route, await scene())
-      const told = `${route.name}: ${status} ${JSON.stringify(body)}`
+      const seen = `${route.name}: ${status} ${JSON.stringify(body)}`
       // It would give the session away.
-      if (route.name === 'setTags') expect(status, `after ${told}`).toBe(403)
+      if (route.name === 'setTags') expect(status, `after ${seen}`).toBe(403)
       else {
-        expect([401, 403, 500], `after ${told}`).not.toContain(status)
-        expect(told).not.toContain('There is no session')
+        expect([401, 403, 500], `after ${seen}`).not.toContain(status)
+        expect(seen).not.toContain('There is no session')
       }
     }
   })
 
-  it('who may only read is told so on every route that changes something', async () => {
+  it('who may only read gets a reason on every route that changes something', async () => {
     const at = await scene()
     for (const route of (await routes()).filter(isOfSession)) {
       const { status, body } = await call(as('reader'), route, at)
-      const told = `${route.name}: ${status} ${JSON.stringify(body)}`
-      if (route.method === 'GET') expect(status, `after ${told}`).toBe(200)
+      const seen = `${route.name}: ${status} ${JSON.stringify(body)}`
+      if (route.method === 'GET') expect(status, `after ${seen}`).toBe(200)
       else {
-        expect(status, `after ${told}`).toBe(403)
-        expect(body.error.message, `after ${told}`).toMatch(/^You may not /)
+        expect(status, `after ${seen}`).toBe(403)
+        expect(body.error.message, `after ${seen}`).toMatch(/^You may not /)
       }
     }
   })

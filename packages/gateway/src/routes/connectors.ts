@@ -54,7 +54,7 @@ export function connectorRoutes({ connectors, failedLogins, proxies }: GatewayCo
         }),
       },
       async handle({ access }) {
-        // Who pairs gets what every session asks, so only who may pair is told where.
+        // Who pairs gets what every session asks, so only who may pair sees where.
         const listed = access && !(await access.mayAdminister()) ? [] : connectors
         return {
           status: 200,
