@@ -65,15 +65,14 @@ function checkBeforeBody(route: ApiRoute, context: GatewayContext) {
   const { admit, access, drain, rateLimit, agentRate } = context
   const isWrite = route.method !== 'GET'
   const isOfSession = route.path.startsWith('/api/sessions/:id')
+  const accept = (request: FastifyRequest, credential: Credential): Promise<void> | undefined => {
+    request.credential = credential
+    rateLimit?.count(credential.id)
+    if (credential.kind === 'agent') agentRate?.count(credential.id)
+    return access.check(route.allowed, credential, isOfSession ? sessionIdIn(request) : undefined)
+  }
   return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     let checked: Promise<void> | undefined
-    const accept = (credential: Credential): Promise<void> | undefined => {
-      request.credential = credential
-      rateLimit?.count(credential.id)
-      if (credential.kind === 'agent') agentRate?.count(credential.id)
-      const sessionId = isOfSession ? sessionIdIn(request) : undefined
-      return access.check(route.allowed, credential, sessionId)
-    }
     try {
       const sender = admit(request.raw)
       if (route.ownPagesOnly && sender.page === 'allowed') {
@@ -81,7 +80,10 @@ function checkBeforeBody(route: ApiRoute, context: GatewayContext) {
       }
       if (route.allowed !== 'anyone') {
         const credential = authenticate(request.raw, sender, context)
-        checked = credential instanceof Promise ? credential.then(accept) : accept(credential)
+        checked =
+          credential instanceof Promise
+            ? credential.then((found) => accept(request, found))
+            : accept(request, credential)
       }
       if (isWrite) drain.checkWrite()
       route.beforeBody?.(request.params)

@@ -73,6 +73,7 @@ function guardOf(credential: Credential, { authorizer }: GatewayContext): Stream
   if (!access) return null
   return {
     check: (sessionId, action) => access.check(sessionId, action),
+    checkStill: (sessionId) => access.checkStill(sessionId),
     checkScope: (answer) => access.checkScope(scopeOf(answer)),
     mayRead: async (sessionId) => authorizer?.mayRead(credential, sessionId) ?? true,
   }

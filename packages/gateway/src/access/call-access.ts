@@ -61,6 +61,10 @@ export class CallAccess {
     return this.#authorizer?.mayAdminister(this.#credential) ?? false
   }
 
+  async mayRead(sessionId: string): Promise<boolean> {
+    return (await this.readable([sessionId], (id) => id)).length > 0
+  }
+
   /** Those of these items whose session the caller may read. */
   async readable<T>(items: T[], sessionIdOf: (item: T) => string): Promise<T[]> {
     if (!this.#authorizer) return items

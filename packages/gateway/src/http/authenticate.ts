@@ -25,14 +25,17 @@ export function authenticate(
   sender: RequestSender,
   ports: AuthenticationPorts,
 ): Credential | Promise<Credential> {
-  const proof = sender.headers[PROOF_HEADER]
-  const own = () => {
-    const found = identify(sender, ports)
-    return 'confirm' in found ? found.confirm(typeof proof === 'string' ? proof : '') : found.credential
-  }
   const { external } = ports
-  if (!external || proof !== undefined || hasOwnToken(sender, ports)) return own()
-  return external.find(request, sender).then((credential) => credential ?? own())
+  if (!external || sender.headers[PROOF_HEADER] !== undefined || hasOwnToken(sender, ports))
+    return findOwn(sender, ports)
+  return external.find(request, sender).then((credential) => credential ?? findOwn(sender, ports))
+}
+
+/** The credential by a token or a browser login of Askback itself. */
+function findOwn(sender: RequestSender, ports: AuthenticationPorts): Credential {
+  const proof = sender.headers[PROOF_HEADER]
+  const found = identify(sender, ports)
+  return 'confirm' in found ? found.confirm(typeof proof === 'string' ? proof : '') : found.credential
 }
 
 /** Whether the request carries a token that Askback itself has given. */

@@ -321,6 +321,38 @@ describe.each([
   })
 })
 
+describe('two mounts on one server', () => {
+  it('have logins of their own, also for WebSockets', async () => {
+    const app = express()
+    const server = createServer(app)
+    for (const [path, id] of [
+      ['/first', 'u1'],
+      ['/second', 'u2'],
+    ] as const) {
+      const handler = askback.express({
+        authenticate: ({ headers }) => (headers.cookie === `person=${id}` ? { id, role: 'person' } : null),
+      })
+      app.use(path, handler)
+      handler.attach(server)
+    }
+    host = { port: await listen(server), close: () => closed(server) }
+    const connect = (path: string, id: string) =>
+      new Promise<string>((resolve) => {
+        const headers = { cookie: `person=${id}` }
+        const socket = new WebSocket(`ws://127.0.0.1:${host.port}${path}/api/ws`, { headers })
+        socket.on('open', () => socket.send('{"op":"ping","ref":1}'))
+        socket.on('message', () => {
+          resolve('open')
+          socket.terminate()
+        })
+        socket.on('error', ({ message }) => resolve(message))
+      })
+    expect(await connect('/first', 'u1')).toBe('open')
+    expect(await connect('/second', 'u2')).toBe('open')
+    expect(await connect('/second', 'u1')).toContain('401')
+  })
+})
+
 describe('without a server of the host', () => {
   beforeEach(() => {
     host = { port: 0, close: async () => undefined }

@@ -18,15 +18,30 @@ const pending = new WeakMap<IncomingMessage, { upgrade: PendingUpgrade; response
  * stop.
  */
 export function routeUpgrades(server: Server): () => void {
-  const listen = (request: IncomingMessage, duplex: Duplex, head: Buffer) => {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- node:http always passes the connection itself
-    const socket = duplex as Socket
-    if (isOurs(request)) emitRequest(server, request, { socket, head })
-    // Nobody else would answer it. Without any listener Node.js takes such a request for an ordinary one.
-    else if (server.listenerCount('upgrade') === 1) declineUpgrade(server, request, socket, head)
+  const routed = servers.get(server) ?? {
+    mounts: 0,
+    listen: (...upgrade) => routeUpgrade(server, ...upgrade),
   }
-  server.on('upgrade', listen)
-  return () => server.off('upgrade', listen)
+  servers.set(server, routed)
+  if (routed.mounts++ === 0) server.on('upgrade', routed.listen)
+  let isRouted = true
+  return () => {
+    if (isRouted && --routed.mounts === 0) server.off('upgrade', routed.listen)
+    isRouted = false
+  }
+}
+
+type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+
+/** Several mounts on one server share a listener: an upgrade must become one request. */
+const servers = new WeakMap<Server, { mounts: number; listen: UpgradeListener }>()
+
+function routeUpgrade(server: Server, request: IncomingMessage, duplex: Duplex, head: Buffer): void {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- node:http always passes the connection itself
+  const socket = duplex as Socket
+  if (isOurs(request)) emitRequest(server, request, { socket, head })
+  // Nobody else would answer it. Without any listener Node.js takes such a request for an ordinary one.
+  else if (server.listenerCount('upgrade') === 1) declineUpgrade(server, request, socket, head)
 }
 
 /** The connection, if the request is an upgrade that nothing was responded to yet. */

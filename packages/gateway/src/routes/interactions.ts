@@ -100,13 +100,12 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       responses: { 200: interactionBody.extend({ yours: z.boolean() }) },
       errors: [404],
       async handle({ params: { interactionId }, credential, access }) {
-        const item = await context.store.interaction(interactionId)
-        const [found] = item && access ? await access.readable([item], ({ sessionId }) => sessionId) : [item]
-        if (!found) throw new AskbackError('not_found', `There is no interaction ${interactionId}.`)
-        const { sessionId } = found
-        await context.access.check('agent', credential, sessionId)
-        const current = await desk.interaction(sessionId, interactionId)
-        return { status: 200, body: { interaction: current, yours: isOpenedBy(current, credential) } }
+        const found = await context.store.interaction(interactionId)
+        const item = found && (await desk.interaction(found.sessionId, interactionId))
+        const isReadable = item && (!access || (await access.mayRead(item.sessionId)))
+        if (!isReadable) throw new AskbackError('not_found', `There is no interaction ${interactionId}.`)
+        await context.access.check('agent', credential, item.sessionId)
+        return { status: 200, body: { interaction: item, yours: isOpenedBy(item, credential) } }
       },
     }),
     route({

@@ -72,7 +72,9 @@ export function registerStreams(app: FastifyInstance, options: StreamOptions): G
         throw new AskbackError('forbidden', 'This credential may not read that session.')
       await caller.guard?.check(params.id, 'read')
       if (wantsJson(request)) {
-        sendResponse(reply, { status: 200, body: await eventPage(store, params.id, query) })
+        const body = await eventPage(store, params.id, query)
+        await caller.guard?.checkStill(params.id)
+        sendResponse(reply, { status: 200, body })
         return reply
       }
       checkMayOpen()
@@ -160,6 +162,8 @@ export interface StreamCaller {
 export interface StreamGuard {
   /** Rejects with `not_found` or `forbidden`. */
   check(sessionId: string, action: 'read' | 'answer'): Promise<void>
+  /** The same before something is sent that was read after `check`. */
+  checkStill(sessionId: string): Promise<void>
   /** Rejects with `forbidden` if the caller may not answer in this scope. */
   checkScope(answer: unknown): Promise<void>
   /** Also for a session that was just deleted. Never rejects. */
