@@ -115,7 +115,10 @@ describe('the stream of a session', () => {
 
 describe('the stream of all sessions', () => {
   it('has the events of readable sessions only, in their order', async () => {
-    pause = () => new Promise((resolve) => setTimeout(resolve, Math.random() * 3))
+    pause = async () => {
+      for (let turns = Math.random() * 10; turns > 0; turns--)
+        await new Promise((resolve) => setImmediate(resolve))
+    }
     const [ours, theirs] = [await sessionOf('ann'), await sessionOf('eve')]
     const stream = await openSse(port, '/api/events', as('eve'))
     const socket = await wsClient(port, as('eve'))
