@@ -82,7 +82,7 @@ export interface MountOptions<Request, Who extends AuthenticatedActor = Authenti
   hosts?: string[]
 }
 
-export interface Askback {
+export interface EmbeddedAskback {
   readonly desk: Desk
   readonly host: Host
   /** Resolves when what the last process left is resumed. Rejects if the store cannot be read. */
@@ -139,7 +139,7 @@ export interface Askback {
  * const askback = createAskback({ store: sqlite('./askback.db') })
  * app.use('/askback', askback.express({ authenticate, authorize }))
  */
-export function createAskback(options: AskbackOptions): Askback {
+export function createAskback(options: AskbackOptions): EmbeddedAskback {
   const { kinds, agents = [], config = {}, onError = reportError } = options
   const store = typeof options.store === 'function' ? options.store() : options.store
   const { pendingPerSession, requestBytes, sessions } = config.limits ?? {}

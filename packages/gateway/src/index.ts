@@ -6,7 +6,7 @@ export type {
   Authorize,
   SessionAction,
 } from './access/embedder.js'
-export { createAskback, type Askback, type AskbackOptions, type MountOptions } from './askback.js'
+export { createAskback, type EmbeddedAskback, type AskbackOptions, type MountOptions } from './askback.js'
 export { gatewayConfig, type GatewayConfig, type GatewaySettings } from './config.js'
 export { createCredentials, type Credentials } from './credentials/credentials.js'
 export { registerGatewayTokens } from './credentials/credential-refresh.js'

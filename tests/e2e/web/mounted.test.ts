@@ -1,5 +1,10 @@
 import { memoryStore } from '@askback/core'
-import { createAskback, type Askback, type AuthenticatedActor, type MountOptions } from '@askback/gateway'
+import {
+  createAskback,
+  type EmbeddedAskback,
+  type AuthenticatedActor,
+  type MountOptions,
+} from '@askback/gateway'
 import type { Interaction } from '@askback/protocol'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -28,9 +33,9 @@ const authenticate = ({ headers }: IncomingMessage) => memberIn(headers.cookie)
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 /** A product with pages of its own, which signs people in by a cookie and has Askback under a path. */
-async function product(mount: (askback: Askback) => Handler): Promise<{
+async function product(mount: (askback: EmbeddedAskback) => Handler): Promise<{
   url: string
-  askback: Askback
+  askback: EmbeddedAskback
   server: ReturnType<typeof createServer>
 }> {
   const errors: unknown[] = []
@@ -62,7 +67,7 @@ function underPrefix(handler: Handler): Handler {
   }
 }
 
-async function ask({ desk }: Askback, tenant: string, question: string): Promise<Interaction> {
+async function ask({ desk }: EmbeddedAskback, tenant: string, question: string): Promise<Interaction> {
   const { session } = await desk.createSession({ agent: null, title: question, tags: { tenant } })
   const options = [{ label: 'Yes' }, { label: 'No' }]
   const { interaction } = await desk.open({
@@ -77,7 +82,7 @@ async function ask({ desk }: Askback, tenant: string, question: string): Promise
 const answered = { settlement: 'answered', by: { id: 'ann', name: 'ann' }, via: 'web' }
 
 /** A person of one tenant answers in the web app, and sees nothing of the other tenant. */
-async function answerInBrowser(askback: Askback, url: string): Promise<Interaction> {
+async function answerInBrowser(askback: EmbeddedAskback, url: string): Promise<Interaction> {
   await ask(askback, 'globex', 'Is this hidden?')
   const { interactionId, sessionId } = await ask(askback, 'acme', 'Ship it?')
   const page = await newPage()

@@ -13,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { z } from 'zod'
 import type { AuthenticatedActor } from '../access/embedder.js'
-import { createAskback, type Askback } from '../askback.js'
+import { createAskback, type EmbeddedAskback } from '../askback.js'
 import { openSse } from '../streams/sse-client.test.helper.js'
 import { question, sqlite } from '../testing/index.js'
 
@@ -36,7 +36,7 @@ const authorize = (actor: Member, { session }: { session: { tags: Record<string,
 
 const PREFIX = '/askback'
 const TOKEN = 'token-of-the-first-person'
-let askback: Askback
+let askback: EmbeddedAskback
 let webApp: string
 let store: Store
 const errors: unknown[] = []
