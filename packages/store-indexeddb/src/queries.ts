@@ -1,5 +1,5 @@
 import type { Change, KvEntry, ChangeNotice, Page, SessionRow, Snapshot, Store } from '@askback/core'
-import { hasType, buildInteraction, pageOf, parseCursor } from '@askback/core/store'
+import { hasType, buildInteraction, pageOf, parseCursor, rowTags, tagsKey } from '@askback/core/store'
 import type { AuditRow, EventOf, EventType, Interaction, SessionEvent } from '@askback/protocol'
 import type { IDBPTransaction } from 'idb'
 import {
@@ -104,7 +104,7 @@ export async function head(db: IdbDatabase): Promise<string> {
 
 export async function session(db: IdbDatabase, sessionId: string): Promise<SessionRow | null> {
   const record = await db.get('sessions', sessionId)
-  return record ? sessionRow(record) : null
+  return record ? sessionRow(db, record) : null
 }
 
 export async function sessions(
@@ -120,11 +120,21 @@ export async function sessions(
     if (rows.length < PAGE_ROWS) break
     olderThan = rows.at(-1)!.age
   }
-  return pageOf(found.slice(0, limit + 1), limit, ({ age }) => -age, sessionRow)
+  const page = pageOf(
+    found.slice(0, limit + 1),
+    limit,
+    ({ age }) => -age,
+    (record) => record,
+  )
+  return { ...page, items: await Promise.all(page.items.map((record) => sessionRow(db, record))) }
 }
 
-function sessionRow({ info, status, permissionMode, updatedAt }: SessionRecord): SessionRow {
-  return { ...info, status, permissionMode, updatedAt }
+async function sessionRow(
+  db: IdbDatabase,
+  { id, info, status, permissionMode, updatedAt }: SessionRecord,
+): Promise<SessionRow> {
+  const tags = await db.get('kv', tagsKey(id))
+  return { ...info, status, permissionMode, updatedAt, ...rowTags(tags?.value) }
 }
 
 export async function interaction(db: IdbDatabase, interactionId: string): Promise<Interaction | null> {
