@@ -1,6 +1,6 @@
 import type { BoundHost, Clock, Host, PersonCaller, Store } from '@askback/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { GatewayConfig } from './config.js'
 import type { AgentCredential, Credential, PersonCredential } from './credentials/credential.js'
 import type { Credentials } from './credentials/credentials.js'

@@ -1,6 +1,6 @@
 import { json } from '@askback/protocol'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Credential } from '../credentials/credential.js'
 import { SECURITY_HEADERS } from '../http/responses.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'

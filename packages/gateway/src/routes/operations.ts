@@ -1,5 +1,5 @@
 import { AskbackError } from '@askback/protocol'
-import { z } from 'zod'
+import * as z from 'zod'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { SECURITY_HEADERS } from '../http/responses.js'

@@ -1,5 +1,5 @@
 import { actor } from '@askback/protocol'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import { okResponse, ok } from './schemas.js'
 

@@ -7,7 +7,7 @@ import {
   session,
   adoptBody,
 } from '@askback/protocol'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import { acceptedResponse, freshness, next, ok, page, sessionParams } from './schemas.js'
 
