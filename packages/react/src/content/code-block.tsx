@@ -1,4 +1,4 @@
-import { Check, Copy } from 'lucide-react'
+import { CheckIcon, CopyIcon } from '../icons.js'
 import { createContext, memo, use, useEffect, useMemo, useState } from 'react'
 import { CardGuardContext } from '../guard/card-guard.js'
 import { languageOf, tokensOf, type HighlightedLine, type Language } from './highlighter.js'
@@ -28,7 +28,7 @@ export const CodeBlock = memo(function CodeBlock({ code, language }: CodeBlockPr
       <div className="ab-code-bar">
         <span>{language ? <SafeText text={language} as="code" /> : 'text'}</span>
         <button type="button" className="ab-icon-button" onClick={copy} aria-label="Copy the code">
-          {hasCopied ? <Check aria-hidden /> : <Copy aria-hidden />}
+          {hasCopied ? <CheckIcon aria-hidden /> : <CopyIcon aria-hidden />}
         </button>
       </div>
       {lines === null ? <LongText text={code} label="Code" /> : <Highlighted lines={lines} />}

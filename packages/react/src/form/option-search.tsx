@@ -1,5 +1,5 @@
 import type { FormField, Json } from '@askback/protocol'
-import { X } from 'lucide-react'
+import { XIcon } from '../icons.js'
 import { useDeferredValue, useMemo, useState } from 'react'
 import { formatCount } from '../content/text-labels.js'
 import type { FormInputProps } from './form-input.js'
@@ -102,7 +102,7 @@ function ChosenOptions({ options, isDisabled, onRemove }: ChosenOptionsProps) {
             aria-label={`Remove ${label}`}
             onClick={() => onRemove(option)}
           >
-            <X aria-hidden />
+            <XIcon aria-hidden />
           </button>
         </li>
       ))}

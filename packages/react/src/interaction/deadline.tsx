@@ -1,6 +1,6 @@
 import { timeLeft } from '@askback/client'
 import type { Interaction, OnTimeout } from '@askback/protocol'
-import { Clock } from 'lucide-react'
+import { ClockIcon } from '../icons.js'
 import { useEffect, useReducer } from 'react'
 import { useSessionFacts } from '../use-session.js'
 
@@ -66,7 +66,7 @@ export function Countdown({ interaction }: { interaction: Interaction }) {
       data-urgent={isUrgent || undefined}
       title={consequence(interaction.onTimeout)}
     >
-      <Clock aria-hidden />
+      <ClockIcon aria-hidden />
       <span role="timer">{label}</span>
     </span>
   )

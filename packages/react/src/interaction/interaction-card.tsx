@@ -1,4 +1,4 @@
-import { CloudOff, TriangleAlert } from 'lucide-react'
+import { CloudOffIcon, TriangleExclamationPointIcon } from '../icons.js'
 import { useId, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode, type RefObject } from 'react'
 import { useKeepFocus } from '../card-focus.js'
 import { SafeText } from '../content/safe-text.js'
@@ -139,7 +139,7 @@ function SubmissionFailure({ control, onRetry = control.retry }: SubmissionFailu
   if (phase === 'queued') {
     return (
       <p className="ab-notice" role="status">
-        <CloudOff aria-hidden />
+        <CloudOffIcon aria-hidden />
         The gateway cannot be reached. Askback keeps your answer and sends it when it is back.
       </p>
     )
@@ -147,7 +147,7 @@ function SubmissionFailure({ control, onRetry = control.retry }: SubmissionFailu
   if (phase !== 'failed') return null
   return (
     <p className="ab-notice" data-tone="bad" role="alert">
-      <TriangleAlert aria-hidden />
+      <TriangleExclamationPointIcon aria-hidden />
       <span>
         Your answer was not accepted. <SafeText text={error?.message ?? ''} />
       </span>

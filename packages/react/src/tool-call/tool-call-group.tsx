@@ -1,5 +1,5 @@
 import type { ToolBlock } from '@askback/client'
-import { ChevronRight, Layers } from 'lucide-react'
+import { ChevronRightIcon, LayersIcon } from '../icons.js'
 import { memo, useState } from 'react'
 import { formatCount } from '../content/text-labels.js'
 import { ToolCallBlock, ToolStatusLabel } from './tool-call-block.js'
@@ -29,7 +29,7 @@ export const ToolCallGroup = memo(function ToolCallGroup({ calls }: ToolCallGrou
     <div className="ab-tool-group">
       <button type="button" className="ab-tool-line" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <span className="ab-tool-icon" aria-hidden>
-          <Layers />
+          <LayersIcon />
         </span>
         <span className="ab-tool-words">{formatCount(calls.length, 'tool call')}</span>
         <span className="ab-tool-object">{toolNames(calls)}</span>
@@ -40,7 +40,7 @@ export const ToolCallGroup = memo(function ToolCallGroup({ calls }: ToolCallGrou
         ) : (
           <ToolStatusLabel status={last.status} />
         )}
-        <ChevronRight className="ab-tool-chevron" aria-hidden />
+        <ChevronRightIcon className="ab-tool-chevron" aria-hidden />
       </button>
       {isOpen && (
         <div className="ab-tool-children">
