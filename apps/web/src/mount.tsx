@@ -1,5 +1,6 @@
 import type { Transport } from '@askback/client'
 import { TransportProvider } from '@askback/react'
+import { shikiHighlighter } from '@askback/react/highlighting'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.js'
@@ -17,7 +18,11 @@ export interface MountOptions {
 export function mount(transport: Transport, { personId, ...options }: MountOptions = {}): void {
   createRoot(document.getElementById('root')!).render(
     <StrictMode>
-      <TransportProvider transport={transport} {...(personId !== undefined && { personId })}>
+      <TransportProvider
+        transport={transport}
+        highlighter={shikiHighlighter}
+        {...(personId !== undefined && { personId })}
+      >
         <App {...options} />
       </TransportProvider>
     </StrictMode>,

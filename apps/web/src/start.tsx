@@ -1,5 +1,5 @@
 import { storedLogin, WebSocketTransport } from '@askback/client'
-import { prepareHighlighting } from '@askback/react'
+import { prepareHighlighting } from '@askback/react/highlighting'
 import { prepareDialogs } from './lazy-dialog.js'
 import { mount } from './mount.js'
 

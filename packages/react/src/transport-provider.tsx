@@ -1,5 +1,6 @@
 import { createClient, type Client, type ClientOptions, type Transport } from '@askback/client'
 import { createContext, use, useEffect, useMemo, type ReactNode } from 'react'
+import { CodeHighlighterContext, type CodeHighlighter } from './code-highlighter.js'
 import { browserStorage, outboxStorage } from './local-storage.js'
 import { removeOldDrafts } from './use-draft.js'
 import { onNextFrame, trackPointer } from './viewport.js'
@@ -19,6 +20,12 @@ export interface TransportProviderProps {
    * @default unknown: all decisions are shown with the name of the person who made them
    */
   personId?: string
+  /**
+   * Colours the code in messages, plans and requests: `shikiHighlighter` of `@askback/react/highlighting`, or one of your own.
+   *
+   * @default code is shown without colours
+   */
+  highlighter?: CodeHighlighter
   children?: ReactNode
 }
 
@@ -37,7 +44,13 @@ const ViewerContext = createContext<string | null>(null)
  *   </TransportProvider>,
  * )
  */
-export function TransportProvider({ transport, options, personId, children }: TransportProviderProps) {
+export function TransportProvider({
+  transport,
+  options,
+  personId,
+  highlighter,
+  children,
+}: TransportProviderProps) {
   const client = useMemo(
     () =>
       createClient(transport, {
@@ -66,7 +79,9 @@ export function TransportProvider({ transport, options, personId, children }: Tr
 
   return (
     <ClientContext value={client}>
-      <ViewerContext value={personId ?? null}>{children}</ViewerContext>
+      <ViewerContext value={personId ?? null}>
+        <CodeHighlighterContext value={highlighter ?? null}>{children}</CodeHighlighterContext>
+      </ViewerContext>
     </ClientContext>
   )
 }
