@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { SECURITY_HEADERS } from '../http/responses.js'
+import { PROMETHEUS_TYPE } from '../prometheus.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import { StoreProbe } from '../store-health.js'
 
@@ -39,7 +40,7 @@ export function healthRoutes({ host, store, clock, drain }: GatewayContext): Api
   ]
 }
 
-export function metricsRoutes({ metrics: { registry } }: GatewayContext): ApiRoute[] {
+export function metricsRoutes({ metrics }: GatewayContext): ApiRoute[] {
   return [
     route({
       name: 'metrics',
@@ -49,9 +50,9 @@ export function metricsRoutes({ metrics: { registry } }: GatewayContext): ApiRou
       summary: 'Metrics for Prometheus',
       responses: { 200: { description: 'The text format of Prometheus', type: 'text/plain' } },
       async handle({ reply }) {
-        const text = await registry.metrics()
+        const text = await metrics.text()
         void reply
-          .headers({ ...SECURITY_HEADERS, 'content-type': registry.contentType, 'cache-control': 'no-store' })
+          .headers({ ...SECURITY_HEADERS, 'content-type': PROMETHEUS_TYPE, 'cache-control': 'no-store' })
           .send(text)
         return { handled: true }
       },
