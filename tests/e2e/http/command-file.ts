@@ -11,7 +11,7 @@ const bundled = await madeOnce('dist', async (folder) => {
     resolve: { conditionNames: ['askback-source', 'node', 'import', 'default'] },
     external: (id) => !id.startsWith('.') && !id.startsWith('/') && !id.startsWith('@askback/'),
     output: {
-      dir: join(folder, 'bin'),
+      dir: folder,
       format: 'esm',
       entryFileNames: 'main.mjs',
       chunkFileNames: '[name].mjs',
@@ -20,4 +20,4 @@ const bundled = await madeOnce('dist', async (folder) => {
   })
 })
 
-export const commandFile = join(bundled, 'bin/main.mjs')
+export const commandFile = join(bundled, 'main.mjs')
