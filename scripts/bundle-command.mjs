@@ -1,7 +1,7 @@
 // Runs before `askback` is packed or published. It bundles the command with everything it uses into the folder `bundle`, and copies the
 // built web app into `web`. Only native code stays outside of the bundle: libsql, with one binary for each system. An installed command
-// then consists of a few packages instead of 200, and starts faster. Nothing is minified, so that whoever installs it can read what it
-// runs. `LICENSES.txt` holds the licences of the bundled packages. In the repository the command uses neither folder.
+// then consists of a few packages instead of 200, and starts faster. Nothing is minified, so that people can read what they run.
+// `LICENSES.txt` holds the licences of the bundled packages. In the repository the command uses neither folder.
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { rolldown } from 'rolldown'

@@ -1,5 +1,5 @@
 // Writes the icons that the components and the web app use into `packages/react`, from the drawings of `lucide-react`. That package
-// is 51 MB, and whoever installs `@askback/react` needs 42 of its icons.
+// is 51 MB, and users of `@askback/react` need 42 of its icons.
 //
 //   npm run icons            after the list below or the version of lucide-react has changed
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync, type SpawnSyncOptions } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
@@ -91,10 +91,15 @@ export function filesOf(folder: string): string[] {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
 }
 
+export interface RunningCommand {
+  readonly url: string
+  readonly openUrl: string
+  readonly token: string
+  readonly stop: () => Promise<void>
+}
+
 /** Runs `askback serve` of an installation. */
-export async function serveInstalled(
-  folder: string,
-): Promise<{ openUrl: string; url: string; stop: () => Promise<void> }> {
+export async function serveInstalled(folder: string): Promise<RunningCommand> {
   const command = join(folder, 'node_modules/.bin/askback')
   const child = spawn(command, ['serve', '--json', '--no-open', '--port', '0'], {
     env: environment(folder),
@@ -108,7 +113,7 @@ export async function serveInstalled(
   })
   const ended = new Promise((resolve) => child.once('exit', resolve))
   return {
-    ...(JSON.parse(line) as { openUrl: string; url: string }),
+    ...(JSON.parse(line) as Omit<RunningCommand, 'stop'>),
     async stop() {
       child.kill('SIGTERM')
       await ended
@@ -119,7 +124,7 @@ export async function serveInstalled(
 export function run(
   command: string,
   args: string[],
-  options: { cwd?: string; env?: NodeJS.ProcessEnv; input?: string } = {},
+  options: Pick<SpawnSyncOptions, 'cwd' | 'env' | 'stdio'> = {},
 ): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8', ...options })
   if (status !== 0) {
