@@ -84,7 +84,7 @@ const folders: Record<string, Record<string, readonly string[]>> = {
 }
 
 const ours = '@askback/'
-/** Published as one bundle with what it imports, which is therefore no dependency of whoever installs it. */
+/** Published as one bundle with what it imports, so users do not install its imports as dependencies. */
 const BUNDLED = ['packages/cli']
 const packages = packageFolders()
 
