@@ -32,7 +32,7 @@ async function bundleCommand(folder) {
     resolve: { conditionNames: ['askback-source', 'node', 'import', 'default'] },
     onLog: (level, log) => void (level === 'warn' && problems.push(log.message)),
   })
-  const { output } = await build.write({ dir: folder, format: 'esm', cleanDir: true })
+  const { output } = await build.write({ dir: folder, format: 'esm', cleanDir: true, comments: false })
   await build.close()
   if (problems.length > 0) throw new Error(`The command cannot be bundled:\n${problems.join('\n')}`)
   const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
