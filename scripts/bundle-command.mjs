@@ -4,6 +4,7 @@
 // `LICENSES.txt` holds the licences of the bundled packages. In the repository the command uses neither folder.
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { root } from './workspace.mjs'
 
@@ -12,27 +13,45 @@ const LICENSE_FILE = /^(?:licen[cs]e|copying|notice)/iu
 const OPTIONAL = ['pg-native', 'bufferutil', 'utf-8-validate']
 
 const command = join(root, 'packages/cli')
-await bundleCommand(join(command, 'bundle'))
-await import('./build-web.mjs')
-if (!process.exitCode) {
-  const web = join(command, 'web')
-  rmSync(web, { recursive: true, force: true })
-  cpSync(join(root, 'apps/web/dist'), web, { recursive: true })
-  cpSync(join(root, 'packages/react/LICENSE-lucide'), join(web, 'LICENSE-lucide'))
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await bundleCommand(join(command, 'bundle'))
+  await import('./build-web.mjs')
+  if (!process.exitCode) {
+    const web = join(command, 'web')
+    rmSync(web, { recursive: true, force: true })
+    cpSync(join(root, 'apps/web/dist'), web, { recursive: true })
+    cpSync(join(root, 'packages/react/LICENSE-lucide'), join(web, 'LICENSE-lucide'))
+  }
 }
 
-/** @param {string} folder */
-async function bundleCommand(folder) {
+/**
+ * Writes `main.mjs` and the files it loads. The end-to-end tests run this bundle, too.
+ *
+ * @param {string} folder
+ */
+export async function bundleCommand(folder) {
   /** @type {string[]} */
   const problems = []
   const build = await rolldown({
     input: join(command, 'src/main.ts'),
     platform: 'node',
     external: [/^libsql(?:\/|$)/u, ...OPTIONAL],
-    resolve: { conditionNames: ['askback-source', 'node', 'import', 'default'] },
+    resolve: {
+      conditionNames: ['askback-source', 'node', 'default'],
+      // Its `main` loads its other files in a way that no bundler understands.
+      alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
+    },
     onLog: (level, log) => void (level === 'warn' && problems.push(log.message)),
   })
-  const { output } = await build.write({ dir: folder, format: 'esm', cleanDir: true, comments: false })
+  const { output } = await build.write({
+    dir: folder,
+    format: 'esm',
+    cleanDir: true,
+    comments: false,
+    entryFileNames: '[name].mjs',
+    chunkFileNames: '[name]-[hash].mjs',
+  })
   await build.close()
   if (problems.length > 0) throw new Error(`The command cannot be bundled:\n${problems.join('\n')}`)
   const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))

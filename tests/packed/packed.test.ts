@@ -88,6 +88,14 @@ describe('the installed command', () => {
     }
   })
 
+  it('can load each part of its bundle, also those that only some settings need', () => {
+    const folder = join(command, 'node_modules/askback/bundle')
+    const parts = filesOf(folder).filter((file) => file.endsWith('.mjs') && !file.endsWith('/main.mjs'))
+    expect(parts.length).toBeGreaterThan(10)
+    const program = `for (const part of ${JSON.stringify(parts)}) await import(part)`
+    run('node', ['--input-type=module', '--eval', program], { env: environment(command) })
+  })
+
   it('contains the licence of every package that it is bundled with', () => {
     const notices = readFileSync(join(command, 'node_modules/askback/bundle/LICENSES.txt'), 'utf8')
     const bundled = filesOf(join(command, 'node_modules/askback/bundle')).flatMap((file) =>
