@@ -2,7 +2,7 @@
 // built web app into `web`. Only native code stays outside of the bundle: libsql, with one binary for each system. An installed command
 // then consists of a few packages instead of 200, and starts faster. Nothing is minified, so that people can read what they run.
 // `LICENSES.txt` holds the licences of the bundled packages. In the repository the command uses neither folder.
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -19,8 +19,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await import('./build-web.mjs')
   if (!process.exitCode) {
     const web = join(command, 'web')
-    rmSync(web, { recursive: true, force: true })
     cpSync(join(root, 'apps/web/dist'), web, { recursive: true })
+    removeOldFiles(web, join(root, 'apps/web/dist'))
     cpSync(join(root, 'packages/react/LICENSE-lucide'), join(web, 'LICENSE-lucide'))
   }
 }
@@ -57,6 +57,18 @@ export async function bundleCommand(folder) {
   const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
   const packages = [...new Set(modules.flatMap(packageFolderOf))].sort()
   writeFileSync(join(folder, 'LICENSES.txt'), packages.map(licenseOf).join('\n'))
+}
+
+/**
+ * Removes files that the source does not have, and no folder: a test that lists all files may run at the same time.
+ *
+ * @param {string} copy
+ * @param {string} source
+ */
+function removeOldFiles(copy, source) {
+  for (const path of readdirSync(copy, { recursive: true, encoding: 'utf8' })) {
+    if (!existsSync(join(source, path))) rmSync(join(copy, path))
+  }
 }
 
 /** The folder of the package of others that a module is in. @param {string} module */
