@@ -25,6 +25,8 @@ function build(name) {
   const vite = join(root, 'node_modules/vite/bin/vite.js')
   const { status } = spawnSync(process.execPath, [vite, 'build', '--logLevel', 'warn'], {
     cwd: join(root, 'apps', name),
+    // Test runners set another one, for which React builds its version for development.
+    env: { ...process.env, NODE_ENV: 'production' },
     stdio: 'inherit',
   })
   process.exitCode = status ?? 1

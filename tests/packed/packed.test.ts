@@ -70,6 +70,12 @@ describe('the installed command', () => {
     }
   })
 
+  it('contains the production build of the web app', () => {
+    const scripts = filesOf(join(command, 'node_modules/askback/web')).filter((file) => file.endsWith('.js'))
+    expect(scripts.length).toBeGreaterThan(0)
+    expect(scripts.filter((file) => file.includes('/jsx-dev-runtime-'))).toEqual([])
+  })
+
   it('leaves a session at once if nobody can type', async () => {
     const { url, token, stop } = await serveInstalled(command)
     try {
