@@ -19,6 +19,7 @@ import { root } from './workspace.mjs'
  */
 
 const AGENTS = 'tests/agents'
+const EMBEDDING = 'tests/embedding'
 const SDK = '@anthropic-ai/claude-agent-sdk'
 const CODEX = '@openai/codex'
 const ACP_AGENT = '@zed-industries/claude-code-acp'
@@ -39,6 +40,7 @@ const programs = [
   { name: 'claude', findVersion: claudeVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
   { name: 'codex', findVersion: codexVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
   { name: 'acp agent', findVersion: acpAgentVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
+  { name: 'next', findVersion: nextVersion, npm: EMBEDDING, help: 'run `npm ci` in tests/embedding' },
 ]
 
 for (const program of programs) {
@@ -105,13 +107,26 @@ function acpAgentVersion() {
   return found && `${ACP_AGENT} ${found}`
 }
 
+/** Next.js, and the React 18 beside it. */
+function nextVersion() {
+  const react = installedVersion(EMBEDDING, 'react')
+  const next = react && installedVersion(EMBEDDING, 'next')
+  return next && `${next}, React ${react}`
+}
+
+/** @param {string} name */
+function agentVersion(name) {
+  return installedVersion(AGENTS, name)
+}
+
 /**
  * The installed version, if it is the one in the committed lock file. Else the tests would run against another version.
  *
+ * @param {string} tests
  * @param {string} name
  */
-function agentVersion(name) {
-  const folder = join(root, AGENTS)
+function installedVersion(tests, name) {
+  const folder = join(root, tests)
   const wanted = lockedVersion(join(folder, 'package-lock.json'), name)
   const found = lockedVersion(join(folder, 'node_modules/.package-lock.json'), name)
   return wanted === found ? found : undefined

@@ -6,7 +6,14 @@ import react from '@vitejs/plugin-react'
 import { defaultClientConditions, defineConfig, type Plugin } from 'vite'
 
 export default defineConfig({
-  plugins: [react(), tailwindcss(), inlineScript('theme.js'), preloadChunk('start'), writeCompressed()],
+  plugins: [
+    react(),
+    tailwindcss(),
+    nativeStructuredClone(),
+    inlineScript('theme.js'),
+    preloadChunk('start'),
+    writeCompressed(),
+  ],
   resolve: { conditions: ['askback-source', ...defaultClientConditions] },
   worker: { format: 'es' },
   // Every browser of the last years preloads modules by itself; where one does not, only a hint is lost.
@@ -19,6 +26,18 @@ export default defineConfig({
     proxy: { '/api': { target: 'http://127.0.0.1:4100', ws: true }, '/login': 'http://127.0.0.1:4100' },
   },
 })
+
+/** The Markdown parser brings a polyfill of a function that every browser of the last years has. */
+function nativeStructuredClone(): Plugin {
+  const polyfill = '@ungap/structured-clone'
+  return {
+    name: 'native-structured-clone',
+    enforce: 'pre',
+    apply: 'build',
+    resolveId: (id) => (id === polyfill ? `\0${polyfill}` : null),
+    load: (id) => (id === `\0${polyfill}` ? 'export default structuredClone' : null),
+  }
+}
 
 /**
  * Inlines a script of `public/` into the page: it must run before the first paint, and a request for it would delay

@@ -19,6 +19,7 @@ const mayUse: Record<string, readonly string[] | typeof everything> = {
   'packages/core': ['protocol'],
   'packages/store-sqlite': ['protocol', 'core'],
   'packages/store-postgres': ['protocol', 'core'],
+  'packages/store-indexeddb': ['protocol', 'core'],
   'packages/gateway': ['protocol', 'core'],
   'packages/agents': ['protocol', 'core'],
   'packages/connectors': ['protocol', 'core'],
@@ -125,7 +126,7 @@ describe.each(Object.entries(folders))('%s', (path, neighbours) => {
   // Files in `src` itself belong to no folder. The index and the test helpers may import everything.
   const folderOf = (file: string) => /^[^/]+\/[^/]+\/src\/([^/]+)\//.exec(file)?.[1] ?? ''
   const inside = files.filter(
-    (file) => folderOf(file.path) !== 'testing' && !/src\/(?:index|internal)\.ts$/.test(file.path),
+    (file) => folderOf(file.path) !== 'testing' && !/src\/(?:index|internal|headless)\.ts$/.test(file.path),
   )
 
   it.each(Object.entries({ ...neighbours, '': [] }))(

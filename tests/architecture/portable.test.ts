@@ -2,7 +2,7 @@ import { builtinModules } from 'node:module'
 import { describe, expect, it } from 'vitest'
 import { packageFolders } from './workspace.js'
 
-const portable = ['packages/protocol', 'packages/core', 'packages/client']
+const portable = ['packages/protocol', 'packages/core', 'packages/client', 'packages/store-indexeddb']
 const nodeGlobals = ['process', 'Buffer', 'require', '__dirname', '__filename', 'setImmediate']
 
 const packages = packageFolders().filter(({ path }) => portable.includes(path))

@@ -25,12 +25,9 @@ interface SampleOptions {
 /** Runs a TypeScript sample of a document. Its imports resolve as those of this file do. */
 export async function runSample(
   document: string,
-  { containing = 'console.log(', replacements = {} }: SampleOptions = {},
+  { containing, replacements = {} }: SampleOptions = {},
 ): Promise<SampleRun> {
-  const text = readFileSync(join(root, document), 'utf8')
-  const samples = [...text.matchAll(/```(tsx?)\n(.*?)```/gsu)]
-  const [, language = 'ts', sample = ''] = samples.find(([, , code]) => code?.includes(containing)) ?? []
-  const expected = [...sample.matchAll(/console\.log\(.*\) \/\/ (.*)\n/gu)].map(([, comment = '']) => comment)
+  const { language, sample, expected } = readSample(document, containing)
   const printed: string[] = []
   const console = { log: (...values: unknown[]) => printed.push(format(...values)), error: fail }
   const { body, specifiers } = await withoutImports(replaceAll(sample, replacements), language)
@@ -40,6 +37,18 @@ export async function runSample(
   const run = new Function('modules', 'console', `return (async () => { ${body} })()`) as SampleFunction
   await run(modules, console)
   return { printed, expected }
+}
+
+/** The first sample of a document with this text, and what the comments behind its `console.log(…)` say that it prints. */
+export function readSample(
+  document: string,
+  containing = 'console.log(',
+): { language: string; sample: string; expected: string[] } {
+  const text = readFileSync(join(root, document), 'utf8')
+  const samples = [...text.matchAll(/```(tsx?)\n(.*?)```/gsu)]
+  const [, language = 'ts', sample = ''] = samples.find(([, , code]) => code?.includes(containing)) ?? []
+  const expected = [...sample.matchAll(/console\.log\(.*\) \/\/ (.*)\n/gu)].map(([, comment = '']) => comment)
+  return { language, sample, expected }
 }
 
 /** The sample as the body of a function that finds its imports in `modules`. */

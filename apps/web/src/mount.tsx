@@ -1,5 +1,5 @@
 import type { Transport } from '@askback/client'
-import { TransportProvider } from '@askback/react'
+import { AskbackProvider } from '@askback/react'
 import { shikiHighlighter } from '@askback/react/highlighting'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
@@ -18,13 +18,13 @@ export interface MountOptions {
 export function mount(transport: Transport, { personId, ...options }: MountOptions = {}): void {
   createRoot(document.getElementById('root')!).render(
     <StrictMode>
-      <TransportProvider
+      <AskbackProvider
         transport={transport}
         highlighter={shikiHighlighter}
         {...(personId !== undefined && { personId })}
       >
         <App {...options} />
-      </TransportProvider>
+      </AskbackProvider>
     </StrictMode>,
   )
 }

@@ -4,7 +4,7 @@ import { act, cleanup, render } from '@testing-library/react'
 import { userEvent } from '@testing-library/user-event'
 import type { ReactNode } from 'react'
 import { afterEach, beforeEach, vi } from 'vitest'
-import { Conversation, TransportProvider } from './index.js'
+import { AskbackProvider, Conversation, type Labels, type Renderers } from './index.js'
 import { viewport } from './viewport.js'
 
 export const NOW = 1_800_000_000_000
@@ -52,6 +52,8 @@ interface RenderOptions {
   /** The events in the log before the page is rendered. */
   events?: NewEvent[]
   ui?: ReactNode
+  renderers?: Renderers
+  labels?: Labels
   /** Changes the transport before it is used. */
   prepareTransport?: (transport: ScriptedTransport) => void
   /** How long to wait after rendering, so that controls are armed. */
@@ -60,11 +62,23 @@ interface RenderOptions {
 
 /** Renders a session on a scripted transport: the conversation, or `ui`. */
 export async function renderSession(options: RenderOptions = {}): Promise<RenderedSession> {
-  const { events = [], ui = <Conversation sessionId="s1" />, prepareTransport, waitMs = 400 } = options
+  const {
+    events = [],
+    ui = <Conversation sessionId="s1" />,
+    renderers = {},
+    labels = {},
+    prepareTransport,
+    waitMs = 400,
+  } = options
   const transport = scriptedTransport({ by: { id: 'ada', name: 'Ada' }, now: () => Date.now() })
   transport.play('s1', ...events)
   prepareTransport?.(transport)
-  const draw = () => render(<TransportProvider transport={transport}>{ui}</TransportProvider>)
+  const draw = () =>
+    render(
+      <AskbackProvider transport={transport} renderers={renderers} labels={labels}>
+        {ui}
+      </AskbackProvider>,
+    )
   let page = draw()
   await advanceTime(waitMs)
   return {

@@ -6,8 +6,8 @@ import type {
   SessionStore,
   SessionView,
 } from '@askback/client'
-import { createContext, use, useMemo, useSyncExternalStore } from 'react'
-import { useClient } from './transport-provider.js'
+import { createContext, useContext, useMemo, useSyncExternalStore } from 'react'
+import { useClient } from './askback-provider.js'
 
 interface ViewAndStore<View, Store> {
   /** The current state; a new object after each change. */
@@ -84,5 +84,5 @@ export const SessionFactsContext = createContext<SessionFacts>({
 })
 
 export function useSessionFacts(): SessionFacts {
-  return use(SessionFactsContext)
+  return useContext(SessionFactsContext)
 }

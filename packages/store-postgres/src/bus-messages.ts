@@ -1,5 +1,6 @@
 import type { BusMessage } from '@askback/core'
-import { liveEvent, type LiveEvent } from '@askback/protocol'
+import { isBusMessage } from '@askback/core/internal'
+import type { LiveEvent } from '@askback/protocol'
 
 /*
  * How messages of the bus become payloads of `NOTIFY`, and back. Messages that wait are merged: of several doorbells of a session
@@ -70,27 +71,11 @@ export function parsePayload(payload: string): { from: string; messages: BusMess
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- may be any JSON: each field is checked below
     const { from, messages } = JSON.parse(payload) as { from: unknown; messages: unknown }
     if (typeof from === 'string' && Array.isArray(messages))
-      return { from, messages: messages.filter(isMessage) }
+      return { from, messages: messages.filter(isBusMessage) }
   } catch {
     // Not JSON.
   }
   return { from: '', messages: [] }
-}
-
-function isMessage(value: unknown): value is BusMessage {
-  if (typeof value !== 'object' || value === null) return false
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- may be any JSON: each field is checked below
-  const { type, sessionId, eventId, event, to } = value as Record<string, unknown>
-  switch (type) {
-    case 'append':
-      return typeof sessionId === 'string' && typeof eventId === 'string'
-    case 'live':
-      return typeof sessionId === 'string' && liveEvent.safeParse(event).success
-    case 'mail':
-      return typeof to === 'string'
-    default:
-      return type === 'left' || type === 'credentials'
-  }
 }
 
 type LiveMessage = Extract<BusMessage, { type: 'live' }>

@@ -8,7 +8,9 @@ import {
 } from 'playwright-core'
 import { afterAll, afterEach, expect } from 'vitest'
 
-const FLAGS = [
+export const CHROMIUM = '/usr/bin/chromium'
+
+export const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
@@ -31,7 +33,7 @@ const PATIENCE_MS = 45_000
 const SLOWDOWN = Number(process.env['ASKBACK_SLOW_BROWSER'] ?? 1)
 
 const browser: Browser = await chromium.launch({
-  executablePath: '/usr/bin/chromium',
+  executablePath: CHROMIUM,
   args: FLAGS,
   timeout: 2 * PATIENCE_MS,
 })

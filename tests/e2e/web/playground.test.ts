@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { newPage } from './browser.js'
+import { newPage, settle } from './browser.js'
 import { buildApp } from './build-app.js'
 import { takeTour } from './tour.js'
 
@@ -35,12 +35,25 @@ it('takes the whole tour in one static page, without network requests', async ()
   expect(asked.filter((request) => !request.startsWith(`GET ${address}`))).toEqual([])
 })
 
-it('starts over after a reload, because nothing is stored', async () => {
+it('keeps a question through a reload, and continues the tour with its answer', async () => {
   const page = await newPage()
   await page.goto(address)
   await page.getByRole('button', { name: 'Take the tour' }).click()
   await page.getByRole('radio', { name: /SQLite/ }).waitFor()
   await page.reload()
-  const tour = page.getByRole('button', { name: 'Take the tour' })
+  await page.getByRole('radio', { name: /SQLite/ }).click()
+  await settle(page.locator('.ab-card').first(), 'Submit')
+  await expect.poll(() => page.getByText('SQLite it is.').isVisible()).toBe(true)
+})
+
+it('starts over in a second tab, and says why', async () => {
+  const first = await newPage()
+  await first.goto(address)
+  await first.getByRole('button', { name: 'Take the tour' }).click()
+  await first.getByRole('radio', { name: /SQLite/ }).waitFor()
+  const second = await first.context().newPage()
+  await second.goto(address)
+  await second.getByText('The playground is open in another tab. A reload of this tab starts over.').waitFor()
+  const tour = second.getByRole('button', { name: 'Take the tour' })
   await expect.poll(() => tour.isVisible()).toBe(true)
 })

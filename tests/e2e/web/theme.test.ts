@@ -5,6 +5,7 @@ import { build } from 'vite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../architecture/workspace.js'
 import { newPage } from './browser.js'
+import { colorsOf, DARK, expectThemes, LIGHT } from './themed-page.js'
 
 const styles = join(root, 'packages/react/styles')
 
@@ -15,9 +16,6 @@ const page = `<!doctype html>
   <div data-theme="light"><div class="ab-card" id="light"></div></div>
   <div data-theme="dark"><div class="ab-card" id="dark"></div></div>
 </body>`
-
-const LIGHT = { text: 'rgb(28, 28, 33)', line: '#e6e6ea', scheme: 'light' }
-const DARK = { text: 'rgb(236, 236, 240)', line: '#2c2c33', scheme: 'dark' }
 
 describe('the theme of the components, bundled with the defaults of Vite', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'askback-theme-'))
@@ -31,32 +29,21 @@ describe('the theme of the components, bundled with the defaults of Vite', async
     .join('\n')
   const html = page.replace(/<link.*\n/u, `<style>${css}</style>`)
 
-  it.each([
-    { system: 'light', colors: LIGHT },
-    { system: 'dark', colors: DARK },
-  ] as const)('follows a $system system, and data-theme on any element', async ({ system, colors }) => {
-    const browserPage = await newPage({ colorScheme: system })
-    await browserPage.setContent(html)
-    const colorsOf = (id: string) =>
-      browserPage.locator(`#${id}`).evaluate((element) => {
-        const style = getComputedStyle(element)
-        return {
-          text: style.color,
-          line: style.getPropertyValue('--ab-line'),
-          scheme: style.colorScheme,
-        }
-      })
-    await expect.poll(() => colorsOf('system')).toEqual(colors)
-    await expect.poll(() => colorsOf('light')).toEqual(LIGHT)
-    await expect.poll(() => colorsOf('dark')).toEqual(DARK)
-    for (const [theme, expected] of [
-      ['light', LIGHT],
-      ['dark', DARK],
-    ] as const) {
-      await browserPage.evaluate((value) => (document.documentElement.dataset['theme'] = value), theme)
-      await expect.poll(() => colorsOf('system')).toEqual(expected)
-    }
-  })
+  it.each(['light', 'dark'] as const)(
+    'follows a %s system, and data-theme on any element',
+    async (system) => {
+      const browserPage = await newPage({ colorScheme: system })
+      await browserPage.setContent(html)
+      await expectThemes(browserPage, system)
+      for (const [theme, expected] of [
+        ['light', LIGHT],
+        ['dark', DARK],
+      ] as const) {
+        await browserPage.evaluate((value) => (document.documentElement.dataset['theme'] = value), theme)
+        await expect.poll(() => colorsOf(browserPage, 'system')).toEqual(expected)
+      }
+    },
+  )
 })
 
 it('a page overrides a color with one rule on its root, in both themes', async () => {

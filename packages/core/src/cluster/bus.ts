@@ -1,4 +1,4 @@
-import type { LiveEvent } from '@askback/protocol'
+import { liveEvent, type LiveEvent } from '@askback/protocol'
 import { createDoorbell } from '../store/doorbell.js'
 import type { AppendNotice, Store } from '../store/store.js'
 
@@ -24,6 +24,22 @@ export type BusMessage =
   | { type: 'credentials' }
   /** A process has shut down. */
   | { type: 'left' }
+
+/** Whether something that a bus received is a message. Others can send to a bus, too, and a process may be of another version. */
+export function isBusMessage(value: unknown): value is BusMessage {
+  if (typeof value !== 'object' || value === null) return false
+  const { type, sessionId, eventId, event, to }: Partial<Record<string, unknown>> = { ...value }
+  switch (type) {
+    case 'append':
+      return typeof sessionId === 'string' && typeof eventId === 'string'
+    case 'live':
+      return typeof sessionId === 'string' && liveEvent.safeParse(event).success
+    case 'mail':
+      return typeof to === 'string'
+    default:
+      return type === 'left' || type === 'credentials'
+  }
+}
 
 /** A bus inside one process, for tests and embedders. Each call of the returned function joins as another process would. */
 export function memoryBus(): () => Bus {

@@ -8,6 +8,8 @@ import { GuardHint } from '../guard/must-see.js'
 import { SubmitButton } from '../interaction/controls.js'
 import { useSessionFacts } from '../use-session.js'
 import { editableText, type ApprovalControl } from './use-approval.js'
+import { LabelWithNodes } from '../label-with-nodes.js'
+import { useLabels, type Label } from '../labels.js'
 
 export interface ApprovalActionsProps {
   control: ApprovalControl
@@ -15,7 +17,7 @@ export interface ApprovalActionsProps {
   canApprove: boolean
 }
 
-const approveLabels: Record<ApprovalScope, string> = {
+const approveLabels: Record<ApprovalScope, Label> = {
   once: 'Approve once',
   session: 'Approve for this session',
   always: 'Approve always',
@@ -23,6 +25,7 @@ const approveLabels: Record<ApprovalScope, string> = {
 
 /** The controls of an approval: for how long, approve, deny, deny with a reason, edit. */
 export function ApprovalActions(props: ApprovalActionsProps) {
+  const t = useLabels()
   const { control, guard, canApprove } = props
   const { isArmed } = guard
   const { edited, edit, isChanged, scope, canAnswer, request, isExplaining, setExplaining } = control
@@ -39,8 +42,8 @@ export function ApprovalActions(props: ApprovalActionsProps) {
           autoFocus={hasMounted}
           value={control.reason}
           disabled={!canAnswer}
-          placeholder="Why not? The agent reads this."
-          aria-label="Reason for the denial"
+          placeholder={t('Why not? The agent reads this.')}
+          aria-label={t('Reason for the denial')}
           onChange={(event) => control.setReason(event.target.value)}
           onKeyDown={(event) => {
             if (event.nativeEvent.isComposing) return
@@ -57,7 +60,7 @@ export function ApprovalActions(props: ApprovalActionsProps) {
       <div className="ab-card-footer">
         {!isExplaining && (
           <SubmitButton control={control} disabled={!canApprove} onPress={control.approve}>
-            {isChanged ? 'Approve as edited' : approveLabels[scope]}
+            {t(isChanged ? 'Approve as edited' : approveLabels[scope])}
           </SubmitButton>
         )}
         <SubmitButton
@@ -66,7 +69,7 @@ export function ApprovalActions(props: ApprovalActionsProps) {
           disabled={!isArmed}
           onPress={control.deny}
         >
-          {isExplaining ? 'Deny with this reason' : 'Deny'}
+          {t(isExplaining ? 'Deny with this reason' : 'Deny')}
         </SubmitButton>
         <span className="ab-secondary-actions">
           <button
@@ -76,7 +79,7 @@ export function ApprovalActions(props: ApprovalActionsProps) {
             disabled={!canAnswer}
             onClick={() => setExplaining(!isExplaining)}
           >
-            {isExplaining ? 'Back' : 'Deny with a reason…'}
+            {t(isExplaining ? 'Back' : 'Deny with a reason…')}
           </button>
           {!isExplaining && (
             <button
@@ -86,7 +89,7 @@ export function ApprovalActions(props: ApprovalActionsProps) {
               disabled={!canAnswer}
               onClick={() => edit(isEditing ? null : editableText(request.input))}
             >
-              {isEditing ? 'Discard the edit' : 'Edit…'}
+              {t(isEditing ? 'Discard the edit' : 'Edit…')}
             </button>
           )}
         </span>
@@ -99,9 +102,10 @@ export function ApprovalActions(props: ApprovalActionsProps) {
   )
 }
 
-const scopeLabels: Record<ApprovalScope, string> = { once: 'Once', session: 'This session', always: 'Always' }
+const scopeLabels: Record<ApprovalScope, Label> = { once: 'Once', session: 'This session', always: 'Always' }
 
 function ScopeChoice({ control }: { control: ApprovalControl }) {
+  const t = useLabels()
   const { cwd } = useSessionFacts()
   const name = useId()
   // A rule for "always" applies to a folder, so without one it is not offered.
@@ -109,7 +113,7 @@ function ScopeChoice({ control }: { control: ApprovalControl }) {
   return (
     <div className="ab-scope">
       <fieldset className="ab-segments" disabled={!control.canAnswer}>
-        <legend className="ab-sr-only">For how long</legend>
+        <legend className="ab-sr-only">{t('For how long')}</legend>
         {scopes.map((scope) => (
           <label key={scope} className="ab-segment">
             <input
@@ -119,7 +123,7 @@ function ScopeChoice({ control }: { control: ApprovalControl }) {
               checked={control.scope === scope}
               onChange={() => control.setScope(scope)}
             />
-            {scopeLabels[scope]}
+            {t(scopeLabels[scope])}
           </label>
         ))}
       </fieldset>
@@ -128,40 +132,44 @@ function ScopeChoice({ control }: { control: ApprovalControl }) {
   )
 }
 
+const RULES = {
+  session: 'From now on {tool} with {input} is approved without asking, in this session only.',
+  folder: 'From now on {tool} with {input} is approved without asking, in {folder}.',
+  agent: 'From now on {tool} with {input} is approved without asking, in {folder}, for the agent {agent}.',
+} as const
+
+function Code({ text }: { text: string }) {
+  return (
+    <code className="ab-inline-code">
+      <SafeText text={text} as="code" />
+    </code>
+  )
+}
+
 /** The rule that approving would store, shown before the person approves. */
 function ApprovalRule({ control }: { control: ApprovalControl }) {
+  const t = useLabels()
   const { agent, cwd } = useSessionFacts()
   const { scope, interaction, request } = control
   const compared = comparedInput(interaction.toolName, request.input)
   return (
     <div className="ab-rule" role="status">
       <p ref={useMustSee()}>
-        From now on{' '}
-        <code className="ab-inline-code">
-          <SafeText text={interaction.toolName} as="code" />
-        </code>{' '}
-        with exactly this input
-        {compared !== request.input && ', whatever its description says,'} is approved without asking
-        {scope === 'session' && ', in this session only.'}
-        {scope === 'always' && (
-          <>
-            , in{' '}
-            <code className="ab-inline-code">
-              <SafeText text={cwd ?? ''} as="code" />
-            </code>
-            {agent !== null && (
-              <>
-                , for the agent{' '}
-                <code className="ab-inline-code">
-                  <SafeText text={agent} as="code" />
-                </code>
-              </>
-            )}
-            .
-          </>
-        )}
+        <LabelWithNodes
+          label={RULES[scope === 'session' ? 'session' : agent === null ? 'folder' : 'agent']}
+          nodes={{
+            tool: <Code text={interaction.toolName} />,
+            input: t(
+              compared === request.input
+                ? 'exactly this input'
+                : 'exactly this input, whatever its description says,',
+            ),
+            folder: <Code text={cwd ?? ''} />,
+            agent: <Code text={agent ?? ''} />,
+          }}
+        />
       </p>
-      <LongText text={canonicalJson(compared)} label="The input that the rule allows" />
+      <LongText text={canonicalJson(compared)} label={t('The input that the rule allows')} />
     </div>
   )
 }
@@ -170,13 +178,15 @@ const SHORT_DIGEST_CHARACTERS = 12
 
 /** The digest of the tool and its input. The answer is bound to it, and it is in the log. */
 function ApprovalDigest({ digest }: { digest: string }) {
+  const t = useLabels()
   return (
     <details className="ab-details ab-digest">
       <summary>SHA-256 {digest.slice(0, SHORT_DIGEST_CHARACTERS)}</summary>
       <code>{digest}</code>
       <p className="ab-hint">
-        Fingerprint of this tool and input. Askback checks it when your answer arrives and again before the
-        call runs.
+        {t(
+          'Fingerprint of this tool and input. Askback checks it when your answer arrives and again before the call runs.',
+        )}
       </p>
     </details>
   )

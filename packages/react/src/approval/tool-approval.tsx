@@ -17,11 +17,12 @@ import { useCardGuard } from '../guard/card-guard.js'
 import { MustSee } from '../guard/must-see.js'
 import { GrowingEditor, isCommandKey } from '../interaction/controls.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
-import type { InteractionProps } from '../interaction/renderers.js'
+import type { InteractionProps } from '../renderers.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
 import { AgentPreview, AgentStatements, ApprovalSuggestions } from './agent-claims.js'
 import { ApprovalActions } from './approval-actions.js'
 import { useApproval, type ApprovalControl } from './use-approval.js'
+import { useLabels, type Label, type Translate } from '../labels.js'
 
 /**
  * The card of an approval: it shows everything that will run, and is approved with `A` and denied with `D` while it
@@ -31,12 +32,13 @@ import { useApproval, type ApprovalControl } from './use-approval.js'
  * <ToolApproval interaction={interaction} />
  */
 export function ToolApproval({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
+  const t = useLabels()
   const control = useApproval(interaction, open)
   const guard = useCardGuard()
   const hasMounted = useHasMounted()
   if (!control) return <UnknownInteraction interaction={interaction} open={open} />
   const { request, edited, isExplaining } = control
-  const { verb, object } = describeCall(interaction.toolName, request.input)
+  const { verb, object } = describeCall(interaction.toolName, request.input, t)
   const isCommand = commandIn(request.input) !== null
   const canApprove = guard.isArmed && guard.isSeen && !isExplaining && control.editError === null
 
@@ -57,14 +59,14 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
       open={open}
       guard={guard}
       icon={<ShieldQuestionMarkIcon />}
-      title="Approval needed"
-      outcome={approvalLabel(control.interaction)}
+      title={t('Approval needed')}
+      outcome={approvalLabel(control.interaction, t)}
       summary={<ApprovalSummary interaction={control.interaction} />}
       unsent={control.unsent}
       onKeyDown={onKeyDown}
     >
       <MustSee className="ab-approval-words">
-        {isCommand ? 'Run this command' : verb}
+        {isCommand ? t('Run this command') : verb}
         <ApprovalObject input={request.input} object={object} />
         <span className="ab-tool-tag">
           <SafeText text={interaction.toolName} as="code" />
@@ -100,10 +102,10 @@ function ApprovalObject({ input, object }: { input: Json; object: string | null 
 
 /** The editor of the input: of the command alone where there is one, else of the whole input as JSON. */
 function ApprovalEditor({ control, shouldFocus }: { control: ApprovalControl; shouldFocus: boolean }) {
+  const t = useLabels()
   const { edited, edit, editError, request, canAnswer } = control
   const errorId = useId()
   const text = edited ?? ''
-  const what = commandIn(request.input) === null ? 'input, as JSON' : 'command'
   return (
     <div className="ab-editor">
       <GrowingEditor
@@ -111,7 +113,7 @@ function ApprovalEditor({ control, shouldFocus }: { control: ApprovalControl; sh
         minRows={3}
         autoFocus={shouldFocus}
         disabled={!canAnswer}
-        label={`The ${what}`}
+        label={t(commandIn(request.input) === null ? 'The input, as JSON' : 'The command')}
         errorId={editError === null ? undefined : errorId}
         onChange={edit}
       />
@@ -123,9 +125,9 @@ function ApprovalEditor({ control, shouldFocus }: { control: ApprovalControl; sh
       {hasHiddenCharacters(text, 'code') && (
         <div className="ab-editor-hidden">
           <p className="ab-field-error">
-            This text contains characters that can’t be seen in the field above:
+            {t('This text contains characters that can’t be seen in the field above:')}
           </p>
-          <LongText text={text} label="The text with hidden characters spelled out" />
+          <LongText text={text} label={t('The text with hidden characters spelled out')} />
         </div>
       )}
     </div>
@@ -133,23 +135,27 @@ function ApprovalEditor({ control, shouldFocus }: { control: ApprovalControl; sh
 }
 
 /** "Approved for this session" and the like; `undefined` where the settlement itself says it. */
-function approvalLabel({ settlement, via, answer, updatedDigest }: Interaction): string | undefined {
+function approvalLabel(
+  { settlement, via, answer, updatedDigest }: Interaction,
+  t: Translate,
+): string | undefined {
   if (settlement !== 'approved' || via === 'policy') return undefined
   const scope = approvalAnswer.safeParse(answer).data?.scope ?? 'once'
-  return `Approved ${scopeTexts[scope]}${updatedDigest === undefined ? '' : ', as edited'}`
+  return t(updatedDigest === undefined ? approvedLabels[scope] : 'Approved once, as edited')
 }
 
-const scopeTexts: Record<ApprovalScope, string> = {
-  once: 'once',
-  session: 'for this session',
-  always: 'always',
+const approvedLabels: Record<ApprovalScope, Label> = {
+  once: 'Approved once',
+  session: 'Approved for this session',
+  always: 'Approved always',
 }
 
 /** What the approval was about, and the reason that was given. */
 function ApprovalSummary({ interaction }: { interaction: Interaction }) {
+  const t = useLabels()
   const { toolName, message, answer } = interaction
   const request = approvalRequest.safeParse(interaction.request).data
-  const { verb, object } = describeCall(toolName, request?.input ?? null)
+  const { verb, object } = describeCall(toolName, request?.input ?? null, t)
   const reason = message ?? approvalAnswer.safeParse(answer).data?.message
   return (
     <ul className="ab-summary">
@@ -166,7 +172,7 @@ function ApprovalSummary({ interaction }: { interaction: Interaction }) {
       {reason !== undefined && reason !== '' && (
         <li className="ab-summary-line">
           <span className="ab-summary-text">
-            <span className="ab-quiet">Reason: </span>
+            <span className="ab-quiet">{t('Reason:')} </span>
             <bdi>
               <SafeText text={reason} />
             </bdi>

@@ -12,6 +12,7 @@ import { commandIn } from '../content/describe-call.js'
 import { useAnswer } from '../interaction/use-answer.js'
 import type { InteractionControl } from '../interaction/use-interaction.js'
 import { joinTexts } from '../use-draft.js'
+import { useLabels, type Translate } from '../labels.js'
 
 interface ApprovalDraft {
   /** The command or JSON as edited; `null` if it is not being edited. */
@@ -55,6 +56,7 @@ const EMPTY: ApprovalDraft = { edited: null, reason: '', isExplaining: false }
  * return <button disabled={!approval.canAnswer} onClick={approval.approve}>Approve</button>
  */
 export function useApproval(interaction: Interaction, open?: boolean): ApprovalControl | null {
+  const t = useLabels()
   const {
     control,
     request,
@@ -65,8 +67,8 @@ export function useApproval(interaction: Interaction, open?: boolean): ApprovalC
   const draft = stored ?? EMPTY
   const { edited, reason, isExplaining } = draft
   const updated = useMemo(
-    () => (request && edited !== null ? readEdited(request.input, edited) : null),
-    [request, edited],
+    () => (request && edited !== null ? readEdited(request.input, edited, t) : null),
+    [request, edited, t],
   )
   if (!request) return null
   // A rule applies to the original input, so an edited one can be approved only once.
@@ -105,9 +107,9 @@ export function editableText(input: Json): string {
 }
 
 /** The edited input, or why it is not valid; `null` if it equals the original. */
-function readEdited(input: Json, text: string): { input: Json } | { error: string } | null {
+function readEdited(input: Json, text: string, t: Translate): { input: Json } | { error: string } | null {
   if (commandIn(input) !== null) {
-    if (text.trim() === '') return { error: 'The command is empty.' }
+    if (text.trim() === '') return { error: t('The command is empty.') }
     if (text === commandIn(input)) return null
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only an object has a command
     return { input: { ...(input as { [key: string]: Json }), command: text } }
@@ -116,7 +118,7 @@ function readEdited(input: Json, text: string): { input: Json } | { error: strin
     const read = copyJson(JSON.parse(text), 'The input')
     return canonicalJson(read) === canonicalJson(input) ? null : { input: read }
   } catch (error) {
-    return { error: error instanceof Error ? error.message : 'This is not JSON.' }
+    return { error: error instanceof Error ? error.message : t('This is not JSON.') }
   }
 }
 

@@ -11,6 +11,7 @@ import {
 } from '@askback/protocol'
 import { describeCall } from '../content/describe-call.js'
 import { firstLine } from '../content/text-labels.js'
+import type { Translate } from '../labels.js'
 import type { ShownQuestion } from '../question/shown-questions.js'
 
 // Which pending requests take a typed text, in the order of text routing, and what the text does there. The gateway has
@@ -34,50 +35,64 @@ type ShownQuestions = ReadonlyMap<string, ShownQuestion>
  * first. Of a request with several questions, the target is the question that its card shows, if the card is on the
  * page.
  */
-export function textTargets(state: SessionState, shown: ShownQuestions): TextTarget[] {
-  return textTakers(pendingOf(state)).flatMap((interaction) => targetIn(interaction, shown) ?? [])
+export function textTargets(state: SessionState, shown: ShownQuestions, t: Translate): TextTarget[] {
+  return textTakers(pendingOf(state)).flatMap((interaction) => targetIn(interaction, shown, t) ?? [])
 }
 
-function targetIn(interaction: Interaction, shown: ShownQuestions): TextTarget | null {
+function targetIn(interaction: Interaction, shown: ShownQuestions, t: Translate): TextTarget | null {
   switch (interaction.kind) {
     case 'approval': {
-      const { verb, object } = describeCall(interaction.toolName, inputIn(interaction))
+      const { verb, object } = describeCall(interaction.toolName, inputIn(interaction), t)
       const about = object === null ? verb : firstLine(`${verb} ${object}`)
       return {
         interaction,
         about,
-        effect: 'Sending a reply denies this and passes your reason to the agent.',
+        effect: t('Sending a reply denies this and passes your reason to the agent.'),
       }
     }
     case 'plan_review':
       return planReviewRequest.safeParse(interaction.request).success
-        ? { interaction, about: 'the plan', effect: 'Sending a reply asks for changes to the plan.' }
+        ? { interaction, about: t('the plan'), effect: t('Sending a reply asks for changes to the plan.') }
         : null
     case 'question':
-      return questionTarget(interaction, shown.get(interaction.interactionId))
+      return questionTarget(interaction, shown.get(interaction.interactionId), t)
     case 'form':
-      return formTarget(interaction)
+      return formTarget(interaction, t)
     default:
       return null
   }
 }
 
-function questionTarget(interaction: Interaction, shown: ShownQuestion | undefined): TextTarget | null {
+function questionTarget(
+  interaction: Interaction,
+  shown: ShownQuestion | undefined,
+  t: Translate,
+): TextTarget | null {
   const parsed = questionRequest.safeParse(interaction.request)
   if (!parsed.success) return null
   const { questions } = parsed.data
   const next = shown?.step ?? repliesIn(interaction.progress).length
   const questionIndex = Math.min(next, questions.length - 1)
   const about = firstLine(questions[questionIndex]!.question)
-  const which = questions.length > 1 ? ` to question ${questionIndex + 1} of ${questions.length}` : ''
-  return { interaction, about, effect: `Your reply is the answer${which}.`, questionIndex }
+  const effect =
+    questions.length > 1
+      ? t('Your reply is the answer to question {number} of {count}.', {
+          number: questionIndex + 1,
+          count: questions.length,
+        })
+      : t('Your reply is the answer.')
+  return { interaction, about, effect, questionIndex }
 }
 
-function formTarget(interaction: Interaction): TextTarget | null {
+function formTarget(interaction: Interaction, t: Translate): TextTarget | null {
   const parsed = formRequest.safeParse(interaction.request)
   const field = parsed.success ? singleTextField(parsed.data) : null
   if (!field) return null
-  return { interaction, about: firstLine(field.label ?? field.name), effect: 'Your reply fills in the form.' }
+  return {
+    interaction,
+    about: firstLine(field.label ?? field.name),
+    effect: t('Your reply fills in the form.'),
+  }
 }
 
 function inputIn({ request }: Interaction) {

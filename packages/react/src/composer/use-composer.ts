@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import { useFocusedInteraction } from '../card-focus.js'
 import { ARM_MS } from '../guard/arming.js'
 import { shownQuestionsOf } from '../question/shown-questions.js'
-import { useClient } from '../transport-provider.js'
+import { useClient } from '../askback-provider.js'
 import { useSession, useStore } from '../use-session.js'
 import { compositionOf } from './composition.js'
 import {
@@ -17,6 +17,7 @@ import {
   type TargetChoice,
 } from './text-route.js'
 import { textTargets, type TextTarget } from './text-target.js'
+import { useLabels, type Translate } from '../labels.js'
 
 export interface ComposerControl {
   text: string
@@ -62,6 +63,7 @@ export interface ComposerControl {
  * )
  */
 export function useComposer(sessionId: string): ComposerControl {
+  const t = useLabels()
   const { view, store } = useSession(sessionId)
   const client = useClient()
   const composition = compositionOf(client, sessionId)
@@ -78,7 +80,7 @@ export function useComposer(sessionId: string): ComposerControl {
   )
 
   const pending = view.state ? pendingOf(view.state) : []
-  const targets = view.state ? textTargets(view.state, shownQuestions) : []
+  const targets = view.state ? textTargets(view.state, shownQuestions, t) : []
   const next = nextRoute({ pending, targets, choice })
   const begunFor = text === '' ? null : route
   const isMoved = begunFor !== null && view.state !== null && !canDeliver(begunFor, targets)
@@ -101,7 +103,8 @@ export function useComposer(sessionId: string): ComposerControl {
     },
     canSend: text.trim() !== '' && !isSending && view.state !== null && current !== null,
     isSending,
-    notice: text === '' ? null : noticeFor({ current, isMoved, isConfirming: route === confirming?.route }),
+    notice:
+      text === '' ? null : noticeFor({ current, isMoved, isConfirming: route === confirming?.route }, t),
     error,
     async send() {
       if (current === null) return null
@@ -121,7 +124,7 @@ export function useComposer(sessionId: string): ComposerControl {
         // the card. If the card differs from the log, the card has to send the text together with its answers.
         if (!card || card.matchesLog) return store.send({ text: written, ...current })
         if (card.step !== questionIndex)
-          throw new AskbackError('invalid_request', 'The card shows another question now.')
+          throw new AskbackError('invalid_request', t('The card shows another question now.'))
         card.answer(written)
         return { routed: 'interaction', interactionId }
       })
@@ -129,15 +132,14 @@ export function useComposer(sessionId: string): ComposerControl {
   }
 }
 
-function noticeFor(composer: {
-  current: ComposerRoute | null
-  isMoved: boolean
-  isConfirming: boolean
-}): string | null {
-  if (composer.isMoved && composer.current === null) return `${MOVED} ${CHOOSE}`
-  if (composer.isMoved) return `${MOVED} Check where it goes now.`
-  if (composer.current === null) return CHOOSE
-  return composer.isConfirming ? 'Press again to send it there.' : null
+function noticeFor(
+  composer: { current: ComposerRoute | null; isMoved: boolean; isConfirming: boolean },
+  t: Translate,
+): string | null {
+  if (composer.isMoved && composer.current === null) return `${t(MOVED)} ${t(CHOOSE)}`
+  if (composer.isMoved) return `${t(MOVED)} ${t('Check where it goes now.')}`
+  if (composer.current === null) return t(CHOOSE)
+  return composer.isConfirming ? t('Press again to send it there.') : null
 }
 
 const MOVED = 'What you were replying to no longer waits for it, so your text was not sent.'

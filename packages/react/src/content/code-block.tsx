@@ -1,5 +1,5 @@
 import { CheckIcon, CopyIcon } from '../icons.js'
-import { createContext, memo, use, useEffect, useMemo, useState } from 'react'
+import { createContext, memo, useContext, useEffect, useMemo, useState } from 'react'
 import { CardGuardContext } from '../guard/card-guard.js'
 import { CodeHighlighterContext, type HighlightedLine } from '../code-highlighter.js'
 import { LongText } from './long-text.js'
@@ -36,7 +36,7 @@ export const CodeBlock = memo(function CodeBlock({ code, language }: CodeBlockPr
 })
 
 function Highlighted({ lines }: { lines: HighlightedLine[] }) {
-  const isInCard = use(CardGuardContext) !== null
+  const isInCard = useContext(CardGuardContext) !== null
   const groups = useMemo(() => groupBlankLines(lines, isBlank), [lines])
   return (
     <div className="ab-code-scroll" tabIndex={isInCard ? undefined : 0} role="group" aria-label="Code">
@@ -65,8 +65,8 @@ function isBlank(line: HighlightedLine): boolean {
 }
 
 function useHighlighted(code: string, language: string | undefined): HighlightedLine[] | null {
-  const isStreaming = use(IsStreamingContext)
-  const highlighter = use(CodeHighlighterContext)
+  const isStreaming = useContext(IsStreamingContext)
+  const highlighter = useContext(CodeHighlighterContext)
   const [done, setDone] = useState<{ code: string; lines: HighlightedLine[] | null } | null>(null)
 
   useEffect(() => {

@@ -1,28 +1,36 @@
 import type { Json } from '@askback/protocol'
+import type { Label, Translate } from '../labels.js'
 
 export interface CallDescription {
-  /** What the call does, in verb of this page. */
+  /** What the call does, in words of this page. */
   verb: string
-  /** What it does it to, in verb of the agent. */
+  /** What it does it to, in words of the agent. */
   object: string | null
   icon: 'command' | 'edit' | 'file' | 'search' | 'web' | 'agent' | 'tool'
 }
 
 /** Describes a tool call. The two texts stay separate, so that the agent's can be marked as such. */
-export function describeCall(toolName: string, input: Json): CallDescription {
+export function describeCall(toolName: string, input: Json, t: Translate): CallDescription {
+  const { verb, object, icon } = describe(toolName, input, t)
+  return { verb: t(verb), object, icon }
+}
+
+type LabelledCall = Omit<CallDescription, 'verb'> & { verb: Label }
+
+function describe(toolName: string, input: Json, t: Translate): LabelledCall {
   const command = commandIn(input)
   if (command !== null) return { verb: 'Run', object: command, icon: 'command' }
   const path = textOf(input, 'file_path') ?? textOf(input, 'notebook_path') ?? textOf(input, 'path') ?? null
   const known = knownTools.get(toolName)
-  if (known) return known(input, path)
+  if (known) return known(input, path, t)
   const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(toolName) ?? []
   if (server !== undefined && tool !== undefined) {
-    return { verb: 'Use', object: `${tool} of ${server}`, icon: 'tool' }
+    return { verb: 'Use', object: t('{tool} of {server}', { tool, server }), icon: 'tool' }
   }
   return { verb: 'Use', object: toolName, icon: 'tool' }
 }
 
-type DescribeTool = (input: Json, path: string | null) => CallDescription
+type DescribeTool = (input: Json, path: string | null, t: Translate) => LabelledCall
 
 const edit: DescribeTool = (_, path) => ({ verb: 'Edit', object: path, icon: 'edit' })
 
@@ -30,7 +38,7 @@ const knownTools = new Map<string, DescribeTool>([
   ['Edit', edit],
   ['MultiEdit', edit],
   ['NotebookEdit', edit],
-  ['apply_patch', (input) => ({ verb: 'Edit', object: patchedFiles(input), icon: 'edit' })],
+  ['apply_patch', (input, _, t) => ({ verb: 'Edit', object: patchedFiles(input, t), icon: 'edit' })],
   ['Write', (_, path) => ({ verb: 'Write', object: path, icon: 'edit' })],
   ['Read', (_, path) => ({ verb: 'Read', object: path, icon: 'file' })],
   ['LS', (_, path) => ({ verb: 'List', object: path, icon: 'file' })],
@@ -41,13 +49,13 @@ const knownTools = new Map<string, DescribeTool>([
   ['Task', (input) => ({ verb: 'Delegate', object: textOf(input, 'description') ?? null, icon: 'agent' })],
 ])
 
-function patchedFiles(input: Json): string | null {
+function patchedFiles(input: Json, t: Translate): string | null {
   const changes = fieldOf(input, 'changes')
   if (!Array.isArray(changes)) return null
   const [first] = changes
   return changes.length === 1 && first !== undefined
     ? (textOf(first, 'path') ?? null)
-    : `${changes.length} files`
+    : t('{count} files', { count: changes.length })
 }
 
 /** The command in the input of a shell tool; `null` if there is none. */

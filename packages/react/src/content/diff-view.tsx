@@ -1,4 +1,4 @@
-import { use, useMemo, useState } from 'react'
+import { useContext, useMemo, useState } from 'react'
 import { CardGuardContext, useMustSee } from '../guard/card-guard.js'
 import { ShowAll } from '../guard/must-see.js'
 import { foldRows, pairRows, type DiffItem, type DiffPair, type DiffRow } from './diff-rows.js'
@@ -21,7 +21,7 @@ const FIRST_ITEMS = 50
 
 /** The changes of one or more files, line by line. */
 export function DiffView({ diffs, isSplit = false }: DiffViewProps) {
-  const isInCard = use(CardGuardContext) !== null
+  const isInCard = useContext(CardGuardContext) !== null
   const [isWhole, setWhole] = useState(false)
   const folded = useMemo(() => diffs.map(({ rows }) => foldRows(rows)), [diffs])
   const total = folded.reduce((sum, items) => sum + items.length, 0)

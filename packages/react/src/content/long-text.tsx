@@ -1,4 +1,4 @@
-import { use, useMemo, useState } from 'react'
+import { useContext, useMemo, useState } from 'react'
 import { CardGuardContext, useMustSee } from '../guard/card-guard.js'
 import { ShowAll } from '../guard/must-see.js'
 import { SafeText } from './safe-text.js'
@@ -19,7 +19,7 @@ const IN_BOX = { foldFrom: 1600, keep: 1600 }
 
 /** Monospace text of any length. What is folded is one press away, on a button that says how much there is. */
 export function LongText({ text, label }: LongTextProps) {
-  const isInCard = use(CardGuardContext) !== null
+  const isInCard = useContext(CardGuardContext) !== null
   const { head, tail } = useMemo(() => foldText(text, isInCard ? IN_CARD : IN_BOX), [text, isInCard])
   const [isOpen, setOpen] = useState(false)
   return (

@@ -11,9 +11,9 @@ afterEach(cleanup)
 
 function inCard(text: string): ReactNode {
   return (
-    <CardGuardContext value={new CardGuard()}>
+    <CardGuardContext.Provider value={new CardGuard()}>
       <Markdown text={text} />
-    </CardGuardContext>
+    </CardGuardContext.Provider>
   )
 }
 

@@ -1,4 +1,4 @@
-import { memo, use, useDeferredValue, useMemo, useState, type ReactNode } from 'react'
+import { memo, useContext, useDeferredValue, useMemo, useState, type ReactNode } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
 import { CardGuardContext } from '../guard/card-guard.js'
 import { MustSee, ShowAll } from '../guard/must-see.js'
@@ -34,7 +34,7 @@ const FIRST_BLOCKS = 200
 export const Markdown = memo(function Markdown({ text, isStreaming = false }: MarkdownProps) {
   const deferred = useDeferredValue(text)
   const shown = isStreaming ? deferred : text
-  const isInCard = use(CardGuardContext) !== null
+  const isInCard = useContext(CardGuardContext) !== null
   const blocks = useMemo(
     () => (isInCard ? markdownBlocks(shown) : linkedMarkdownBlocks(shown)),
     [shown, isInCard],
@@ -43,13 +43,13 @@ export const Markdown = memo(function Markdown({ text, isStreaming = false }: Ma
   const [limit, setLimit] = useState(isStreaming ? Number.POSITIVE_INFINITY : FIRST_BLOCKS)
   return (
     <div className="ab-markdown" data-streaming={isStreaming || undefined}>
-      <IsStreamingContext value={isStreaming}>
+      <IsStreamingContext.Provider value={isStreaming}>
         {blocks.slice(0, limit).map((block, index) => (
           <MustSee key={index} className="ab-markdown-block">
             <MarkdownBlock source={block} />
           </MustSee>
         ))}
-      </IsStreamingContext>
+      </IsStreamingContext.Provider>
       {blocks.length > limit && (
         <ShowAll onPress={() => setLimit(Number.POSITIVE_INFINITY)}>
           Show all {formatCount(blocks.length, 'paragraph')}
@@ -60,7 +60,7 @@ export const Markdown = memo(function Markdown({ text, isStreaming = false }: Ma
 })
 
 const MarkdownBlock = memo(function MarkdownBlock({ source }: { source: string }) {
-  const isInCard = use(CardGuardContext) !== null
+  const isInCard = useContext(CardGuardContext) !== null
   if (isCostlyToParse(source)) return <LongText text={source} />
   return (
     <ErrorBoundary fallback={<LongText text={source} />}>
@@ -99,7 +99,7 @@ const components: Components = {
 
 /** In a card a wide table is squeezed, as content that scrolls sideways is easily overlooked. */
 function Table({ children }: { children: ReactNode }) {
-  const isInCard = use(CardGuardContext) !== null
+  const isInCard = useContext(CardGuardContext) !== null
   return (
     <div className="ab-table-scroll" tabIndex={isInCard ? undefined : 0} role="group" aria-label="Table">
       <table>{children}</table>

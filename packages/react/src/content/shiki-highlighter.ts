@@ -20,9 +20,9 @@ const worker = /* @__PURE__ */ workerCall(
  * import { shikiHighlighter } from '@askback/react/highlighting'
  *
  * root.render(
- *   <TransportProvider transport={transport} highlighter={shikiHighlighter}>
+ *   <AskbackProvider transport={transport} highlighter={shikiHighlighter}>
  *     <Inbox />
- *   </TransportProvider>,
+ *   </AskbackProvider>,
  * )
  */
 export const shikiHighlighter: CodeHighlighter = {

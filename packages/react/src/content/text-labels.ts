@@ -4,9 +4,14 @@ const wholeNumber = new Intl.NumberFormat('en')
 const oneDecimal = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
 const encoder = new TextEncoder()
 
+/** "5,000". */
+export function formatNumber(amount: number): string {
+  return wholeNumber.format(amount)
+}
+
 /** "1 line", "5,000 lines". */
 export function formatCount(amount: number, one: string, many = `${one}s`): string {
-  return `${wholeNumber.format(amount)} ${amount === 1 ? one : many}`
+  return `${formatNumber(amount)} ${amount === 1 ? one : many}`
 }
 
 /** The number of lines and the size in UTF-8: "412 lines · 9.8 kB". */

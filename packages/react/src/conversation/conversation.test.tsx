@@ -1,9 +1,9 @@
 // @vitest-environment happy-dom
 import { asked, askedQuestion, called, ended, settled, started, wrote } from '@askback/client/testing'
 import type { NewEvent } from '@askback/protocol'
-import { fireEvent, screen } from '@testing-library/react'
+import { screen } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Conversation, registerRenderer } from '../index.js'
+import { Conversation, type InteractionProps } from '../index.js'
 import { advanceTime, renderSession, setUpComponentTests } from '../render-session.test.helper.js'
 
 setUpComponentTests()
@@ -248,13 +248,14 @@ it('a session that does not exist is explained', async () => {
   screen.getByText(/There is no session/)
 })
 
-it('a custom kind is drawn by the component registered for it', async () => {
-  const forget = registerRenderer('poll', ({ interaction }) => <p>Poll {interaction.interactionId}</p>)
-  await renderSession({ events: asked('i1', { kind: 'poll', presentation: 'questionnaire' }) })
+it('a custom kind is drawn by the component that the provider has for it', async () => {
+  const renderers = { poll: ({ interaction }: InteractionProps) => <p>Poll {interaction.interactionId}</p> }
+  await renderSession({ renderers, events: asked('i1', { kind: 'poll', presentation: 'questionnaire' }) })
   screen.getByText('Poll i1')
-  forget()
-  fireEvent.focus(window)
-  await advanceTime(0)
+})
+
+it('a custom kind without a component is shown as JSON, also if it has the name of a method', async () => {
+  await renderSession({ events: asked('i1', { kind: 'constructor', presentation: 'questionnaire' }) })
   screen.getByText(/can’t show/)
 })
 

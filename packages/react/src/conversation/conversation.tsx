@@ -3,11 +3,12 @@ import { pendingOf, type ByKind, type Interaction, type SessionState } from '@as
 import { ArrowDownIcon, CloudOffIcon } from '../icons.js'
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
 import { settlementText } from '../interaction/settlement.js'
-import { useViewer } from '../transport-provider.js'
+import { useViewer } from '../askback-provider.js'
 import { SessionFactsContext, useSession } from '../use-session.js'
 import { timelineRows, TimelineRowView, type TimelineRow } from './timeline-row.js'
 import { useStickToEnd } from './use-stick-to-end.js'
 import { useTail } from './use-tail.js'
+import { useLabels, type Label, type Translate } from '../labels.js'
 
 export interface ConversationProps {
   sessionId: string
@@ -31,11 +32,12 @@ export interface ConversationProps {
  * its parent. A session that can't be loaded is explained in the banner.
  *
  * @example
- * <TransportProvider transport={transport}>
+ * <AskbackProvider transport={transport}>
  *   <Conversation sessionId={sessionId} />
- * </TransportProvider>
+ * </AskbackProvider>
  */
 export function Conversation({ sessionId, empty, banner = true }: ConversationProps) {
+  const t = useLabels()
   const { view, store } = useSession(sessionId)
   const { layout, state, older, typing } = view
   const scroller = useRef<HTMLDivElement>(null)
@@ -59,14 +61,14 @@ export function Conversation({ sessionId, empty, banner = true }: ConversationPr
   useEffect(() => goToEnd(), [sessionId, goToEnd])
 
   return (
-    <SessionFactsContext value={facts}>
+    <SessionFactsContext.Provider value={facts}>
       <div className="ab-conversation">
         {banner && <ConnectionBanner view={view} onRetry={() => store.reconnect()} />}
         <div className="ab-scroller" ref={scroller} tabIndex={-1}>
           <div className="ab-timeline" ref={content}>
             {(hasMore || older !== 'none') && (
               <div ref={sentinel} className="ab-earlier">
-                {older === 'loading' || older === 'available' ? 'Loading earlier messages…' : ''}
+                {older === 'loading' || older === 'available' ? t('Loading earlier messages…') : ''}
               </div>
             )}
             {layout && isEmptyTimeline(state?.agent, rows) && older === 'none' && (
@@ -84,12 +86,12 @@ export function Conversation({ sessionId, empty, banner = true }: ConversationPr
         {!isAtEnd && (
           <button type="button" className="ab-to-end" onClick={goToEnd}>
             <ArrowDownIcon aria-hidden />
-            {layout?.waiting ? 'An answer is needed' : 'Latest'}
+            {t(layout?.waiting ? 'An answer is needed' : 'Latest')}
           </button>
         )}
         {state && <Announcements key={sessionId} state={state} />}
       </div>
-    </SessionFactsContext>
+    </SessionFactsContext.Provider>
   )
 }
 
@@ -104,18 +106,19 @@ function isEmptyTimeline(agent: string | null | undefined, rows: readonly Timeli
 
 /** Says why the page may be out of date. */
 function ConnectionBanner({ view, onRetry }: { view: SessionView; onRetry: () => void }) {
+  const t = useLabels()
   const { connection, error, state } = view
   const isDown = connection === 'offline' || connection === 'unauthorized'
   if (!error && !isDown) return null
   const message =
     error?.message ??
-    'The gateway cannot be reached. Askback keeps your answers and sends them when it is back.'
+    t('The gateway cannot be reached. Askback keeps your answers and sends them when it is back.')
   return (
     <p className="ab-banner" role="status" data-tone={state ? undefined : 'bad'}>
       <CloudOffIcon aria-hidden />
       <span>{message}</span>
       <button type="button" className="ab-button" data-size="small" onClick={onRetry}>
-        Try now
+        {t('Try now')}
       </button>
     </p>
   )
@@ -123,8 +126,9 @@ function ConnectionBanner({ view, onRetry }: { view: SessionView; onRetry: () =>
 
 /** Shows that the agent works. It is never shown while the agent waits for a person. */
 function TypingIndicator() {
+  const t = useLabels()
   return (
-    <div className="ab-typing" role="status" aria-label="The agent is working">
+    <div className="ab-typing" role="status" aria-label={t('The agent is working')}>
       <span />
       <span />
       <span />
@@ -134,16 +138,17 @@ function TypingIndicator() {
 
 /** Announces new requests and settlements to screen readers. */
 function Announcements({ state }: { state: SessionState }) {
+  const t = useLabels()
   const [message, setMessage] = useState('')
   // What was there when the page opened is not announced.
   const before = useRef(state)
   const viewer = useViewer()
 
   useEffect(() => {
-    const changes = changesBetween(before.current, state, viewer)
+    const changes = changesBetween(before.current, state, viewer, t)
     before.current = state
     if (changes.length > 0) setMessage(changes.join(' '))
-  }, [state, viewer])
+  }, [state, viewer, t])
 
   return (
     <div className="ab-sr-only" role="status" aria-live="polite">
@@ -152,27 +157,32 @@ function Announcements({ state }: { state: SessionState }) {
   )
 }
 
-const requestTexts: ByKind<string> = {
+const requestTexts: ByKind<Label> = {
   question: 'The agent asks a question.',
   approval: 'The agent asks for approval.',
   plan_review: 'The agent has a plan to review.',
   form: 'The agent asks you to fill in a form.',
 }
 
-function changesBetween(before: SessionState, now: SessionState, viewer: string | null): string[] {
+function changesBetween(
+  before: SessionState,
+  now: SessionState,
+  viewer: string | null,
+  t: Translate,
+): string[] {
   const changes: string[] = []
   for (const item of pendingOf(now)) {
-    if (before.interactions.get(item.interactionId)?.status !== 'pending') changes.push(requestText(item))
+    if (before.interactions.get(item.interactionId)?.status !== 'pending') changes.push(t(requestText(item)))
   }
   for (const { interactionId } of pendingOf(before)) {
     const item = now.interactions.get(interactionId)
     if (item?.status === 'settled' && item.settlement !== 'superseded')
-      changes.push(`${settlementText(item, viewer)}.`)
+      changes.push(`${settlementText(item, viewer, t)}.`)
   }
-  if (before.activeTurnId !== null && now.activeTurnId === null) changes.push('The agent has finished.')
+  if (before.activeTurnId !== null && now.activeTurnId === null) changes.push(t('The agent has finished.'))
   return changes
 }
 
-function requestText({ kind }: Interaction): string {
+function requestText({ kind }: Interaction): Label {
   return requestTexts[kind] ?? 'The agent asks for something.'
 }

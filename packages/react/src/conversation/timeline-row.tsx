@@ -6,6 +6,7 @@ import { SafeText } from '../content/safe-text.js'
 import { InteractionView } from '../kinds/interaction-view.js'
 import { ToolCallBlock } from '../tool-call/tool-call-block.js'
 import { ToolCallGroup } from '../tool-call/tool-call-group.js'
+import { useLabels, type Label } from '../labels.js'
 
 /** One entry of a conversation, which is drawn on its own and skipped by the browser while it is out of view. */
 export type TimelineRow =
@@ -49,13 +50,14 @@ function isWaiting(block: LayoutBlock): boolean {
   return block.type === 'tool' && block.call.waiting
 }
 
-const TURN_ENDS = {
+const TURN_ENDS: Record<Extract<TimelineRow, { type: 'turn_end' }>['end'], Label> = {
   interrupted: 'Interrupted',
   error: 'The turn ended with an error',
   agent_lost: 'The agent stopped unexpectedly. Your next message starts it again.',
 }
 
 export const TimelineRowView = memo(function TimelineRowView({ row }: { row: TimelineRow }) {
+  const t = useLabels()
   switch (row.type) {
     case 'block':
       return (
@@ -64,7 +66,7 @@ export const TimelineRowView = memo(function TimelineRowView({ row }: { row: Tim
         </div>
       )
     case 'turn_end':
-      return <p className="ab-row ab-divider">{TURN_ENDS[row.end]}</p>
+      return <p className="ab-row ab-divider">{t(TURN_ENDS[row.end])}</p>
     case 'container':
       return <ContainerView container={row.container} />
   }
@@ -75,11 +77,14 @@ function ContainerView({
 }: {
   container: Extract<TimelineRow, { type: 'container' }>['container']
 }) {
+  const t = useLabels()
   switch (container.type) {
     case 'user_message':
       return (
         <div className="ab-row ab-message">
-          <span className="ab-sr-only">{container.by.name ?? container.by.id} wrote: </span>
+          <span className="ab-sr-only">
+            {t('{name} wrote:', { name: container.by.name ?? container.by.id })}{' '}
+          </span>
           <div className="ab-message-text" dir="auto">
             <SafeText text={container.text} />
           </div>
@@ -92,17 +97,18 @@ function ContainerView({
         </p>
       )
     case 'context_cleared':
-      return <p className="ab-row ab-divider">Context cleared</p>
+      return <p className="ab-row ab-divider">{t('Context cleared')}</p>
   }
 }
 
 const BlockView = memo(function BlockView({ block }: { block: LayoutBlock }) {
+  const t = useLabels()
   switch (block.type) {
     case 'text':
       return (
         <>
           <Markdown text={block.text} isStreaming={block.state === 'streaming'} />
-          {block.state === 'partial' && <p className="ab-quiet">This text was cut short.</p>}
+          {block.state === 'partial' && <p className="ab-quiet">{t('This text was cut short.')}</p>}
         </>
       )
     case 'thinking':
@@ -129,12 +135,13 @@ const BlockView = memo(function BlockView({ block }: { block: LayoutBlock }) {
 
 /** The thinking of the agent, folded until the person opens it. */
 const Thinking = memo(function Thinking({ text, isStreaming }: { text: string; isStreaming: boolean }) {
+  const t = useLabels()
   const [isOpen, setOpen] = useState(false)
   return (
     <div className="ab-thinking">
       <button type="button" className="ab-fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <ChevronRightIcon aria-hidden />
-        <span data-streaming={isStreaming || undefined}>{isStreaming ? 'Thinking…' : 'Thought'}</span>
+        <span data-streaming={isStreaming || undefined}>{t(isStreaming ? 'Thinking…' : 'Thought')}</span>
       </button>
       {isOpen && (
         <div className="ab-thinking-text">

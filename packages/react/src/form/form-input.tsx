@@ -2,6 +2,7 @@ import type { FormField, Json } from '@askback/protocol'
 import { useState, type InputHTMLAttributes, type ReactNode } from 'react'
 import { optionLabel } from './form-values.js'
 import { OptionSearch } from './option-search.js'
+import { useLabels } from '../labels.js'
 
 export interface FormInputProps {
   id: string
@@ -21,6 +22,7 @@ const MAX_CHECKBOXES = 8
 
 /** The control of one field. It keeps what was typed as text; numbers are converted when they are sent. */
 export function FormInput(props: FormInputProps) {
+  const t = useLabels()
   const { id, field, title, value, isDisabled, isWrong, describedBy, onChange } = props
   const options = field.options ?? []
   const shared = {
@@ -77,8 +79,8 @@ export function FormInput(props: FormInputProps) {
         <RadioList
           {...props}
           options={[
-            { value: true, label: 'Yes' },
-            { value: false, label: 'No' },
+            { value: true, label: t('Yes') },
+            { value: false, label: t('No') },
           ]}
         />
       )
@@ -97,7 +99,7 @@ export function FormInput(props: FormInputProps) {
           value={options.findIndex((option) => option.value === value)}
           onChange={(event) => onChange(options[Number(event.target.value)]?.value ?? null)}
         >
-          <option value={-1}>Choose…</option>
+          <option value={-1}>{t('Choose…')}</option>
           {options.map((option, index) => (
             <option key={index} value={index}>
               {optionLabel(option)}

@@ -3,17 +3,17 @@ import { ClipboardListIcon } from '../icons.js'
 import { useId, useRef } from 'react'
 import { Markdown } from '../content/markdown.js'
 import { SafeText } from '../content/safe-text.js'
-import { formatCount } from '../content/text-labels.js'
 import { useCardGuard } from '../guard/card-guard.js'
 import { GuardHint } from '../guard/must-see.js'
 import { isSubmitKey, SubmitButton } from '../interaction/controls.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
-import type { InteractionProps } from '../interaction/renderers.js'
+import type { InteractionProps } from '../renderers.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
 import { FormInput, MAX_LISTED_OPTIONS } from './form-input.js'
 import { FormSummary } from './form-summary.js'
 import { valueOf } from './form-values.js'
 import { useForm, type FormControl } from './use-form.js'
+import { useLabels } from '../labels.js'
 
 /**
  * The card of a form, with an error next to each field that needs one. It sends nothing while a field is wrong.
@@ -22,6 +22,7 @@ import { useForm, type FormControl } from './use-form.js'
  * <FormPrompt interaction={interaction} />
  */
 export function FormPrompt({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
+  const t = useLabels()
   const control = useForm(interaction, open)
   const guard = useCardGuard()
   const isReady = guard.isArmed && guard.isSeen
@@ -46,7 +47,7 @@ export function FormPrompt({ interaction, open = interaction.status === 'pending
       open={open}
       guard={guard}
       icon={<ClipboardListIcon />}
-      title="A form to fill in"
+      title={t('A form to fill in')}
       onRetry={submit}
       unsent={control.unsent}
       summary={<FormSummary interaction={control.interaction} request={request} />}
@@ -86,15 +87,17 @@ export function FormPrompt({ interaction, open = interaction.status === 'pending
       </div>
       <div className="ab-card-footer">
         <SubmitButton control={control} disabled={!isReady} onPress={submit}>
-          Submit
+          {t('Submit')}
         </SubmitButton>
         {wrong > 0 && canAnswer && (
           <span className="ab-field-error" role="alert">
-            {formatCount(wrong, 'field needs', 'fields need')} another look.
+            {t(wrong === 1 ? '{count} field needs another look.' : '{count} fields need another look.', {
+              count: wrong,
+            })}
           </span>
         )}
       </div>
-      {canAnswer && <GuardHint guard={guard} enables="Submit" />}
+      {canAnswer && <GuardHint guard={guard} enables={t('Submit')} />}
     </InteractionCard>
   )
 }

@@ -8,11 +8,13 @@ import {
 } from '@askback/protocol'
 import { SafeText } from '../content/safe-text.js'
 import { optionLabel, valueOf } from './form-values.js'
+import { useLabels, type Translate } from '../labels.js'
 
 const MAX_CHARACTERS = 200
 
 /** The values that were sent; without an answer, the message of the form. */
 export function FormSummary({ interaction, request }: { interaction: Interaction; request: FormRequest }) {
+  const t = useLabels()
   const answer = formAnswer.safeParse(interaction.answer).data
   if (!answer) {
     return (
@@ -23,7 +25,7 @@ export function FormSummary({ interaction, request }: { interaction: Interaction
   }
   const filled = fieldsOf(request.schema).flatMap((field) => {
     const value = valueOf(answer.values, field.name)
-    return value === undefined ? [] : [{ field, text: textOf(field, value) }]
+    return value === undefined ? [] : [{ field, text: textOf(field, value, t) }]
   })
   return (
     <dl className="ab-summary ab-summary-values">
@@ -45,9 +47,9 @@ export function FormSummary({ interaction, request }: { interaction: Interaction
   )
 }
 
-function textOf(field: FormField, value: Json): string {
-  if (value === true) return 'Yes'
-  if (value === false) return 'No'
+function textOf(field: FormField, value: Json, t: Translate): string {
+  if (value === true) return t('Yes')
+  if (value === false) return t('No')
   const list = Array.isArray(value) ? value : [value]
   return shorten(list.map((each) => labelOf(field, each)).join(' · '))
 }

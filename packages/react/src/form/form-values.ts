@@ -9,6 +9,7 @@ import {
   type FormValues,
   type Json,
 } from '@askback/protocol'
+import type { Translate } from '../labels.js'
 
 /**
  * The values that a form starts with. A reprompt carries the refused answer: a field that was visible and is missing
@@ -47,25 +48,27 @@ export function shownFields({ schema }: FormRequest, values: FormValues): Readon
  * Why a value cannot be sent, as far as the browser can tell. Patterns are left to the gateway: they come from an
  * agent, and only an engine that runs in linear time may try them.
  */
-export function fieldError(field: FormField, value: Json | undefined): string | null {
-  if (isEmpty(value)) return field.required ? 'Required.' : null
+export function fieldError(field: FormField, value: Json | undefined, t: Translate): string | null {
+  if (isEmpty(value)) return field.required ? t('Required.') : null
   const { type, min, max, minLength, maxLength } = field
-  if (type === 'checkbox') return field.required && value !== true ? 'Must be ticked.' : null
+  if (type === 'checkbox') return field.required && value !== true ? t('Must be ticked.') : null
   if (type === 'number') {
     const number = Number(value)
-    if (!Number.isFinite(number)) return 'Must be a number.'
-    if (Number.isInteger(number) && !Number.isSafeInteger(number)) return 'Too large to be kept exactly.'
-    if (typeof min === 'number' && number < min) return `Must be at least ${min}.`
-    if (typeof max === 'number' && number > max) return `Must be at most ${max}.`
+    if (!Number.isFinite(number)) return t('Must be a number.')
+    if (Number.isInteger(number) && !Number.isSafeInteger(number)) return t('Too large to be kept exactly.')
+    if (typeof min === 'number' && number < min) return t('Must be at least {min}.', { min })
+    if (typeof max === 'number' && number > max) return t('Must be at most {max}.', { max })
   }
   if ((type === 'text' || type === 'textarea') && typeof value === 'string') {
     const length = Array.from(value).length
-    if (minLength !== undefined && length < minLength) return `Must have at least ${minLength} characters.`
-    if (maxLength !== undefined && length > maxLength) return `Must have at most ${maxLength} characters.`
+    if (minLength !== undefined && length < minLength)
+      return t('Must have at least {min} characters.', { min: minLength })
+    if (maxLength !== undefined && length > maxLength)
+      return t('Must have at most {max} characters.', { max: maxLength })
   }
   if (Array.isArray(value)) {
-    if (typeof min === 'number' && value.length < min) return `Choose at least ${min}.`
-    if (typeof max === 'number' && value.length > max) return `Choose at most ${max}.`
+    if (typeof min === 'number' && value.length < min) return t('Choose at least {min}.', { min })
+    if (typeof max === 'number' && value.length > max) return t('Choose at most {max}.', { max })
   }
   return null
 }

@@ -1,7 +1,8 @@
 import type { FormField, Json } from '@askback/protocol'
 import { XIcon } from '../icons.js'
 import { useDeferredValue, useMemo, useState } from 'react'
-import { formatCount } from '../content/text-labels.js'
+import { formatNumber } from '../content/text-labels.js'
+import { useLabels } from '../labels.js'
 import type { FormInputProps } from './form-input.js'
 import { optionLabel } from './form-values.js'
 
@@ -14,6 +15,7 @@ const MAX_SHOWN_OPTIONS = 50
  * top.
  */
 export function OptionSearch(props: FormInputProps & { isMultiple: boolean }) {
+  const t = useLabels()
   const { id, field, value, isDisabled, describedBy, onChange, isMultiple } = props
   const [query, setQuery] = useState('')
   const deferredQuery = useDeferredValue(query)
@@ -49,8 +51,8 @@ export function OptionSearch(props: FormInputProps & { isMultiple: boolean }) {
         type="search"
         value={query}
         disabled={isDisabled}
-        placeholder={`Search ${formatCount(options.length, 'option')}`}
-        aria-label="Search the options"
+        placeholder={t('Search {count} options', { count: formatNumber(options.length) })}
+        aria-label={t('Search the options')}
         onChange={(event) => setQuery(event.target.value)}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || event.ctrlKey || event.metaKey) return
@@ -74,8 +76,14 @@ export function OptionSearch(props: FormInputProps & { isMultiple: boolean }) {
           </label>
         ))}
         <p className="ab-hint" role="status">
-          {matches.length === 0 && 'No option matches.'}
-          {hidden > 0 && `${formatCount(hidden, 'more matches', 'more match')}. Type to narrow the list.`}
+          {matches.length === 0 && t('No option matches.')}
+          {hidden > 0 &&
+            t(
+              hidden === 1
+                ? '{count} more matches. Type to narrow the list.'
+                : '{count} more match. Type to narrow the list.',
+              { count: formatNumber(hidden) },
+            )}
         </p>
       </div>
     </div>
@@ -89,6 +97,7 @@ interface ChosenOptionsProps {
 }
 
 function ChosenOptions({ options, isDisabled, onRemove }: ChosenOptionsProps) {
+  const t = useLabels()
   if (options.length === 0) return null
   return (
     <ul className="ab-chosen">
@@ -99,7 +108,7 @@ function ChosenOptions({ options, isDisabled, onRemove }: ChosenOptionsProps) {
             type="button"
             className="ab-icon-button"
             disabled={isDisabled}
-            aria-label={`Remove ${label}`}
+            aria-label={t('Remove {option}', { option: label })}
             onClick={() => onRemove(option)}
           >
             <XIcon aria-hidden />

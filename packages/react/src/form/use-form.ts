@@ -20,6 +20,7 @@ import {
   valueOf,
   valuesToSend,
 } from './form-values.js'
+import { useLabels } from '../labels.js'
 
 /** What `useForm` returns, in addition to what `useInteraction` does. */
 export interface FormControl extends InteractionControl {
@@ -50,6 +51,7 @@ export interface FormControl extends InteractionControl {
  * return <button onClick={() => form?.submit()}>Submit</button>
  */
 export function useForm(interaction: Interaction, open?: boolean): FormControl | null {
+  const t = useLabels()
   const { control, request, draft, setDraft } = useAnswer(interaction, open, {
     request: formRequest,
     isDraft,
@@ -69,7 +71,7 @@ export function useForm(interaction: Interaction, open?: boolean): FormControl |
   const errors: FormErrors = {}
   for (const field of visible) {
     const refused = isSameToSend(field, values, start) ? interaction.errors?.[field.name] : undefined
-    const error = (hasTried ? fieldError(field, valueOf(values, field.name)) : null) ?? refused
+    const error = (hasTried ? fieldError(field, valueOf(values, field.name), t) : null) ?? refused
     if (error !== undefined) errors[field.name] = error
   }
 
@@ -87,7 +89,7 @@ export function useForm(interaction: Interaction, open?: boolean): FormControl |
     ),
     submit() {
       setTried(true)
-      const wrong = [...visible].find((field) => fieldError(field, valueOf(values, field.name)) !== null)
+      const wrong = [...visible].find((field) => fieldError(field, valueOf(values, field.name), t) !== null)
       if (wrong) return wrong.name
       if (control.canAnswer) void control.respond({ values: valuesToSend(visible, values) })
       return null

@@ -1,15 +1,8 @@
 // @vitest-environment happy-dom
 import { asked } from '@askback/client/testing'
-import { act, fireEvent, screen } from '@testing-library/react'
-import { expect, it, onTestFinished, vi } from 'vitest'
-import {
-  InteractionCard,
-  MustSee,
-  registerRenderer,
-  useCardGuard,
-  useInteraction,
-  type InteractionProps,
-} from '../index.js'
+import { fireEvent, screen } from '@testing-library/react'
+import { expect, it, vi } from 'vitest'
+import { InteractionCard, MustSee, useCardGuard, useInteraction, type InteractionProps } from '../index.js'
 import { advanceTime, renderSession, setUpComponentTests } from '../render-session.test.helper.js'
 import { viewport } from '../viewport.js'
 
@@ -202,10 +195,11 @@ it('guards a custom card', async () => {
       </InteractionCard>
     )
   }
-  const takeBack = registerRenderer('deploy', Deploy)
-  onTestFinished(() => act(takeBack))
   vi.mocked(viewport.isPaintedAt).mockReturnValue(false)
-  const { answers } = await renderSession({ events: asked('i1', { kind: 'deploy', request: {} }) })
+  const { answers } = await renderSession({
+    renderers: { deploy: Deploy },
+    events: asked('i1', { kind: 'deploy', request: {} }),
+  })
   const go = screen.getByRole<HTMLButtonElement>('button', { name: 'Go' })
   expect(go.disabled).toBe(true)
   vi.mocked(viewport.isPaintedAt).mockReturnValue(true)

@@ -1,6 +1,6 @@
 import {
   createContext,
-  use,
+  useContext,
   useCallback,
   useEffect,
   useState,
@@ -8,6 +8,8 @@ import {
   type RefCallback,
   type RefObject,
 } from 'react'
+import type { Label } from '../labels.js'
+import { useAttachedRef } from '../use-attached-ref.js'
 import { watchScreen } from '../viewport.js'
 import { Arming, type PressResult } from './arming.js'
 import { SeenTracker } from './seen-tracker.js'
@@ -27,7 +29,7 @@ export class CardGuard {
     () => this.#changed(),
   )
   #card: Element | null = null
-  #notice: string | null = null
+  #notice: Label | null = null
   #timesShownNext = 0
   #version = 0
   #isMeasureQueued = false
@@ -49,8 +51,8 @@ export class CardGuard {
     return this.#seen.isSeen
   }
 
-  /** Why the last press was refused, as a sentence for the person; `null` if it was accepted. */
-  get notice(): string | null {
+  /** Why the last press was refused, as a sentence for the person, which `useLabels` translates; `null` if it was accepted. */
+  get notice(): Label | null {
     return this.#notice
   }
 
@@ -122,7 +124,7 @@ export class CardGuard {
   }
 }
 
-const notices: Record<PressResult, string | null> = {
+const notices: Record<PressResult, Label | null> = {
   accepted: null,
   moved: 'This moved just now. Check it, then press again.',
   resting_pointer: 'This came under your pointer. Check it, then press again.',
@@ -177,11 +179,8 @@ export function useGuardedCard(
  * return <pre ref={mustSee}>{command}</pre>
  */
 export function useMustSee(): RefCallback<HTMLElement> {
-  const guard = use(CardGuardContext)
-  return useCallback(
-    (element: HTMLElement | null) => (element ? guard?.addPart(element) : undefined),
-    [guard],
-  )
+  const guard = useContext(CardGuardContext)
+  return useAttachedRef(useCallback((element: HTMLElement) => guard?.addPart(element), [guard]))
 }
 
 /**
@@ -189,9 +188,6 @@ export function useMustSee(): RefCallback<HTMLElement> {
  * page, the card can't be approved.
  */
 export function useObstacle(): RefCallback<HTMLElement> {
-  const guard = use(CardGuardContext)
-  return useCallback(
-    (element: HTMLElement | null) => (element ? guard?.addObstacle(element) : undefined),
-    [guard],
-  )
+  const guard = useContext(CardGuardContext)
+  return useAttachedRef(useCallback((element: HTMLElement) => guard?.addObstacle(element), [guard]))
 }

@@ -1,6 +1,8 @@
 import type { ReactNode } from 'react'
+import { useAttachedRef } from '../use-attached-ref.js'
 import { focusEnclosingCard } from '../card-focus.js'
 import { CardGuardContext, useMustSee, useObstacle, type CardGuard } from './card-guard.js'
+import { useLabels } from '../labels.js'
 
 export interface MustSeeProps {
   className?: string
@@ -24,7 +26,7 @@ export function MustSee({ className, children }: MustSeeProps) {
 
 /** Content for reference only: nothing is decided on it, so it need not have been on screen. */
 export function NeedNotSee({ children }: { children: ReactNode }) {
-  return <CardGuardContext value={null}>{children}</CardGuardContext>
+  return <CardGuardContext.Provider value={null}>{children}</CardGuardContext.Provider>
 }
 
 export interface ShowAllProps {
@@ -55,7 +57,7 @@ export function ShowAll({ children, onPress }: ShowAllProps) {
   )
 }
 
-interface GuardHintProps {
+export interface GuardHintProps {
   guard: CardGuard
   /**
    * The label of the buttons that are disabled until everything has been seen.
@@ -68,24 +70,30 @@ interface GuardHintProps {
 }
 
 /** Says why the controls are disabled, with a button that leads to what has not been seen. */
-export function GuardHint({ guard, enables = 'Approve', children }: GuardHintProps) {
+export function GuardHint({ guard, enables, children }: GuardHintProps) {
+  const t = useLabels()
+  const keepsFocusInCard = useAttachedRef(keepFocusInCard)
   const { isSeen, timesShownNext } = guard
   return (
     <p className="ab-hint ab-guard-hint" role="status">
       {isSeen ? (
-        (guard.notice ?? children)
+        guard.notice === null ? (
+          children
+        ) : (
+          t(guard.notice)
+        )
       ) : (
         <>
           {/* A new element each time, so that a screen reader reads it again. */}
-          {timesShownNext > 0 && <span key={timesShownNext}>Here is the next part.</span>}
-          <span>{`Show everything to enable ${enables}.`}</span>
+          {timesShownNext > 0 && <span key={timesShownNext}>{t('Here is the next part.')}</span>}
+          <span>{t('Show everything to enable {controls}.', { controls: enables ?? t('Approve') })}</span>
           <button
-            ref={keepFocusInCard}
+            ref={keepsFocusInCard}
             type="button"
             className="ab-link-button"
             onClick={() => guard.showNext()}
           >
-            Show the next part
+            {t('Show the next part')}
           </button>
         </>
       )}
@@ -94,8 +102,8 @@ export function GuardHint({ guard, enables = 'Approve', children }: GuardHintPro
 }
 
 /** The button disappears once everything has been seen. */
-function keepFocusInCard(button: HTMLButtonElement | null) {
+function keepFocusInCard(button: HTMLButtonElement): () => void {
   return () => {
-    if (button && document.activeElement === button) focusEnclosingCard(button)
+    if (document.activeElement === button) focusEnclosingCard(button)
   }
 }

@@ -12,10 +12,11 @@ import {
 } from 'react'
 import { focusNextInteraction } from '../card-focus.js'
 import { SafeText } from '../content/safe-text.js'
-import { formatCount } from '../content/text-labels.js'
 import { isCommandKey } from '../interaction/controls.js'
 import { InteractionView } from '../kinds/interaction-view.js'
 import { SessionFactsContext, useInbox, useSessions } from '../use-session.js'
+import { formatNumber } from '../content/text-labels.js'
+import { useLabels } from '../labels.js'
 
 export interface InboxProps {
   /**
@@ -40,6 +41,7 @@ export interface InboxProps {
  * <Inbox onOpenSession={(sessionId) => (location.hash = `#/s/${sessionId}`)} />
  */
 export function Inbox({ onOpenSession, empty }: InboxProps) {
+  const t = useLabels()
   const { view, store } = useInbox()
   const sessions = useSessions()
   const serverNow = useCallback(() => store.serverNow(), [store])
@@ -60,7 +62,7 @@ export function Inbox({ onOpenSession, empty }: InboxProps) {
   if (view.items === null) {
     return (
       <div className="ab-inbox">
-        <p className="ab-quiet">{view.error?.message ?? 'Loading…'}</p>
+        <p className="ab-quiet">{view.error?.message ?? t('Loading…')}</p>
       </div>
     )
   }
@@ -75,9 +77,13 @@ export function Inbox({ onOpenSession, empty }: InboxProps) {
   return (
     <div className="ab-inbox" onKeyDown={onKeyDown}>
       <p className="ab-sr-only" role="status">
-        {view.total === 0 ? 'All caught up' : formatCount(view.total, 'request waits', 'requests wait')}
+        {view.total === 0
+          ? t('All caught up')
+          : t(view.total === 1 ? '{count} request waits' : '{count} requests wait', {
+              count: formatNumber(view.total),
+            })}
       </p>
-      {shown.length === 0 && !view.more && <div className="ab-empty">{empty ?? 'All caught up.'}</div>}
+      {shown.length === 0 && !view.more && <div className="ab-empty">{empty ?? t('All caught up.')}</div>}
       <ul className="ab-inbox-list" ref={list} {...presence}>
         {shown.map((interaction) => (
           <InboxItem
@@ -95,7 +101,7 @@ export function Inbox({ onOpenSession, empty }: InboxProps) {
           className="ab-button"
           onClick={() => void store.loadMore().catch(() => undefined)}
         >
-          {`Show more (${view.items.length} of ${view.total} shown)`}
+          {t('Show more ({shown} of {total} shown)', { shown: view.items.length, total: view.total })}
         </button>
       )}
     </div>
@@ -110,6 +116,7 @@ interface InboxItemProps {
 }
 
 function InboxItem({ interaction, session, serverNow, onOpenSession }: InboxItemProps) {
+  const t = useLabels()
   const { sessionId, interactionId } = interaction
   const { agent = null, cwd = null, title = null } = session ?? {}
   const facts = useMemo(() => ({ agent, cwd, title, serverNow }), [agent, cwd, title, serverNow])
@@ -122,7 +129,7 @@ function InboxItem({ interaction, session, serverNow, onOpenSession }: InboxItem
         onClick={() => onOpenSession?.(sessionId, interactionId)}
       >
         <bdi>
-          <SafeText text={title ?? 'Untitled session'} />
+          <SafeText text={title ?? t('Untitled session')} />
         </bdi>
         {agent !== null && (
           <span className="ab-quiet">
@@ -131,9 +138,9 @@ function InboxItem({ interaction, session, serverNow, onOpenSession }: InboxItem
         )}
         {onOpenSession && <ArrowUpRightIcon aria-hidden />}
       </button>
-      <SessionFactsContext value={facts}>
+      <SessionFactsContext.Provider value={facts}>
         <InteractionView interaction={interaction} />
-      </SessionFactsContext>
+      </SessionFactsContext.Provider>
     </li>
   )
 }

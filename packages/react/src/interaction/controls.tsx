@@ -1,13 +1,13 @@
 import { LoaderCircleIcon } from '../icons.js'
-import { use, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from 'react'
+import { useContext, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from 'react'
 import { CardGuardContext, useMustSee } from '../guard/card-guard.js'
-import type { InteractionControl } from './use-interaction.js'
+import type { InteractionCardControl } from './use-interaction.js'
 
 // What the cards of all kinds share to take an answer: the button that sends it, an editor for long texts, and the
 // meaning of keys.
 
 export interface SubmitButtonProps {
-  control: InteractionControl
+  control: InteractionCardControl
   disabled?: boolean
   tone?: 'primary' | 'plain' | 'danger'
   onPress: () => void
@@ -19,7 +19,7 @@ export interface SubmitButtonProps {
  * nothing.
  */
 export function SubmitButton({ control, disabled, tone = 'primary', onPress, children }: SubmitButtonProps) {
-  const guard = use(CardGuardContext)
+  const guard = useContext(CardGuardContext)
   const isBusy = control.phase === 'submitting' || control.phase === 'queued'
   return (
     <button

@@ -3,13 +3,15 @@ import { useId, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode, typ
 import { useKeepFocus } from '../card-focus.js'
 import { SafeText } from '../content/safe-text.js'
 import { CardGuardContext, useGuardedCard, type CardGuard } from '../guard/card-guard.js'
-import { useViewer } from '../transport-provider.js'
-import { Countdown } from './deadline.js'
+import { useViewer } from '../askback-provider.js'
+import { Countdown } from './countdown.js'
 import { SettlementLine, toneOf, UnsentText } from './settlement.js'
-import type { InteractionControl } from './use-interaction.js'
+import type { InteractionCardControl } from './use-interaction.js'
+import { LabelWithNodes } from '../label-with-nodes.js'
+import { useLabels } from '../labels.js'
 
 export interface InteractionCardProps {
-  control: InteractionControl
+  control: InteractionCardControl
   open: boolean
   /**
    * From `useCardGuard`, if something may be decided only after it has been seen, and not by an accidental press.
@@ -108,12 +110,15 @@ export function InteractionCard(props: InteractionCardProps) {
             </h2>
             {interaction.agentId !== undefined && (
               <span className="ab-card-asker">
-                asked by subagent <SafeText text={interaction.agentId} as="code" />
+                <LabelWithNodes
+                  label="asked by subagent {name}"
+                  nodes={{ name: <SafeText text={interaction.agentId} as="code" /> }}
+                />
               </span>
             )}
             <Countdown interaction={interaction} />
           </div>
-          <CardGuardContext value={guard ?? null}>{children}</CardGuardContext>
+          <CardGuardContext.Provider value={guard ?? null}>{children}</CardGuardContext.Provider>
           <SubmissionFailure control={control} onRetry={onRetry} />
         </>
       )}
@@ -128,19 +133,20 @@ function moveFocusOut(card: HTMLElement): void {
 }
 
 export interface SubmissionFailureProps {
-  control: InteractionControl
+  control: InteractionCardControl
   /** See `InteractionCardProps`. */
   onRetry?: (() => void) | undefined
 }
 
 /** Says why an answer was not sent. What was chosen and typed is still on the card. */
 function SubmissionFailure({ control, onRetry = control.retry }: SubmissionFailureProps) {
+  const t = useLabels()
   const { phase, error, canAnswer } = control
   if (phase === 'queued') {
     return (
       <p className="ab-notice" role="status">
         <CloudOffIcon aria-hidden />
-        The gateway cannot be reached. Askback keeps your answer and sends it when it is back.
+        {t('The gateway cannot be reached. Askback keeps your answer and sends it when it is back.')}
       </p>
     )
   }
@@ -149,11 +155,11 @@ function SubmissionFailure({ control, onRetry = control.retry }: SubmissionFailu
     <p className="ab-notice" data-tone="bad" role="alert">
       <TriangleExclamationPointIcon aria-hidden />
       <span>
-        Your answer was not accepted. <SafeText text={error?.message ?? ''} />
+        {t('Your answer was not accepted.')} <SafeText text={error?.message ?? ''} />
       </span>
       {canAnswer && (
         <button type="button" className="ab-button" data-size="small" onClick={onRetry}>
-          Try again
+          {t('Try again')}
         </button>
       )}
     </p>

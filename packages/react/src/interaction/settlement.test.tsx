@@ -3,7 +3,7 @@ import { asked, askedQuestion, scriptedTransport, settled } from '@askback/clien
 import type { NewEvent } from '@askback/protocol'
 import { fireEvent, render, screen } from '@testing-library/react'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { Conversation, TransportProvider } from '../index.js'
+import { Conversation, AskbackProvider } from '../index.js'
 import { advanceTime, renderSession, setUpComponentTests } from '../render-session.test.helper.js'
 
 setUpComponentTests()
@@ -14,9 +14,9 @@ async function outcome(settlement: Parameters<typeof settled>[1], personId?: str
   const transport = scriptedTransport()
   transport.play('s1', ...asked('i1'), ...settled('i1', settlement))
   render(
-    <TransportProvider transport={transport} {...(personId !== undefined && { personId })}>
+    <AskbackProvider transport={transport} {...(personId !== undefined && { personId })}>
       <Conversation sessionId="s1" />
-    </TransportProvider>,
+    </AskbackProvider>,
   )
   await advanceTime(0)
   const text = document.querySelector('.ab-outcome-text')

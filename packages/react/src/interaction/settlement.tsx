@@ -12,13 +12,15 @@ import {
 import type { ComponentType } from 'react'
 import { useCopy } from '../content/code-block.js'
 import { SafeText } from '../content/safe-text.js'
-import { useViewer } from '../transport-provider.js'
+import { useViewer } from '../askback-provider.js'
+import { LabelWithNodes } from '../label-with-nodes.js'
+import { useLabels, type Label, type Translate } from '../labels.js'
 
 export type Tone = 'pending' | 'good' | 'bad' | 'gone'
 
 interface SettlementStyle {
   tone: Tone
-  word: string
+  word: Label
   icon: ComponentType<{ 'aria-hidden': true }>
 }
 
@@ -41,7 +43,7 @@ function styleOf({ kind, settlement }: Interaction): SettlementStyle {
   return kind === 'plan_review' && settlement === 'denied' ? adjustedStyle : settlementStyles[settlement]
 }
 
-const surfaceLabels: Record<Via, string> = {
+const surfaceLabels: Record<Via, Label> = {
   web: 'in the browser',
   http: 'over HTTP',
   cli: 'on the command line',
@@ -66,6 +68,7 @@ export function SettlementLine({
   isOwn: boolean
   word?: string | undefined
 }) {
+  const t = useLabels()
   const viewer = useViewer()
   const { by } = interaction
   const where = whereOf(interaction)
@@ -77,23 +80,29 @@ export function SettlementLine({
         <Icon aria-hidden />
       </span>
       <span className="ab-outcome-text">
-        <span className="ab-outcome-word">{word ?? labelFor(interaction, viewer)}</span>
+        <span className="ab-outcome-word">{word ?? t(labelFor(interaction, viewer))}</span>
         {!isOwnDecision && (by || where !== undefined) && (
           <span className="ab-quiet">
             {by && (
               <>
-                by{' '}
                 {by.id === viewer ? (
-                  'you'
+                  t('by you')
                 ) : (
-                  <bdi>
-                    <SafeText text={by.name ?? by.id} />
-                  </bdi>
+                  <LabelWithNodes
+                    label="by {name}"
+                    nodes={{
+                      name: (
+                        <bdi>
+                          <SafeText text={by.name ?? by.id} />
+                        </bdi>
+                      ),
+                    }}
+                  />
                 )}
               </>
             )}
             {by && ' '}
-            {where}
+            {where && t(where)}
           </span>
         )}
       </span>
@@ -102,15 +111,16 @@ export function SettlementLine({
 }
 
 /** The same as one sentence for screen readers. */
-export function settlementText(interaction: Interaction, viewer: string | null): string {
+export function settlementText(interaction: Interaction, viewer: string | null, t: Translate): string {
   const { by } = interaction
-  const word = labelFor(interaction, viewer)
+  const word = t(labelFor(interaction, viewer))
   if (isStoppedBy(interaction, viewer)) return word
-  const who = by && `by ${by.id === viewer ? 'you' : (by.name ?? by.id)}`
-  return [word, who, whereOf(interaction)].filter(Boolean).join(' ')
+  const where = whereOf(interaction)
+  const who = by && (by.id === viewer ? t('by you') : t('by {name}', { name: by.name ?? by.id }))
+  return [word, who, where && t(where)].filter(Boolean).join(' ')
 }
 
-function labelFor(interaction: Interaction, viewer: string | null): string {
+function labelFor(interaction: Interaction, viewer: string | null): Label {
   if (isStoppedBy(interaction, viewer)) return 'You stopped this'
   const isCancelledBySomebody = interaction.settlement === 'cancelled' && interaction.by !== undefined
   return isCancelledBySomebody ? 'Cancelled' : styleOf(interaction).word
@@ -120,25 +130,26 @@ function isStoppedBy({ settlement, by }: Interaction, viewer: string | null): bo
   return settlement === 'cancelled' && viewer !== null && by?.id === viewer
 }
 
-function whereOf(interaction: Interaction): string | undefined {
+function whereOf(interaction: Interaction): Label | undefined {
   if (isDefaultAnswer(interaction)) return 'with the default answer: nobody answered in time'
   return interaction.via && surfaceLabels[interaction.via]
 }
 
 /** Text that was typed on a card that someone else settled first, with a button to copy it. */
 export function UnsentText({ text }: { text: string }) {
+  const t = useLabels()
   const { hasCopied, copy } = useCopy(text)
   return (
     <p className="ab-unsent">
       <span className="ab-summary-text">
-        <span className="ab-quiet">Not sent: </span>
+        <span className="ab-quiet">{t('Not sent:')} </span>
         <bdi>
           <SafeText text={text} />
         </bdi>
       </span>
       <button type="button" className="ab-button" data-tone="quiet" data-size="small" onClick={copy}>
         {hasCopied ? <CheckIcon aria-hidden /> : <CopyIcon aria-hidden />}
-        {hasCopied ? 'Copied' : 'Copy'}
+        {t(hasCopied ? 'Copied' : 'Copy')}
       </button>
     </p>
   )

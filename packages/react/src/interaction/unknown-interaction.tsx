@@ -8,8 +8,10 @@ import { GuardHint } from '../guard/must-see.js'
 import { useDraft } from '../use-draft.js'
 import { SubmitButton } from './controls.js'
 import { InteractionCard } from './interaction-card.js'
-import type { InteractionProps } from './renderers.js'
+import type { InteractionProps } from '../renderers.js'
 import { useInteraction, type InteractionControl } from './use-interaction.js'
+import { LabelWithNodes } from '../label-with-nodes.js'
+import { useLabels, type Translate } from '../labels.js'
 
 /**
  * The built-in kinds. Their answers have a known form, so a request that can't be drawn must not be answered as JSON:
@@ -22,6 +24,7 @@ export function UnknownInteraction({
   interaction,
   open = interaction.status === 'pending',
 }: InteractionProps) {
+  const t = useLabels()
   const control = useInteraction(interaction, open)
   const answer = useJsonAnswer(control)
   const guard = useCardGuard()
@@ -32,22 +35,23 @@ export function UnknownInteraction({
       open={open}
       guard={guard}
       icon={<CircleQuestionMarkIcon />}
-      title="The agent needs an answer"
+      title={t('The agent needs an answer')}
       onRetry={answer.submit}
       unsent={answer.text.trim()}
       summary={<AnswerAsJson answer={control.interaction.answer} />}
     >
       <p className="ab-card-text">
-        This page can’t show a request of the kind “
-        <SafeText text={interaction.kind} as="code" />
-        ”.{' '}
-        {isBuiltIn
-          ? 'Answer it on a surface that supports it, or let it time out.'
-          : 'Answer it on a surface that supports it, or here as JSON.'}{' '}
-        The request:
+        <LabelWithNodes
+          label={
+            isBuiltIn
+              ? 'This page can’t show a request of the kind “{kind}”. Answer it on a surface that supports it, or let it time out. The request:'
+              : 'This page can’t show a request of the kind “{kind}”. Answer it on a surface that supports it, or here as JSON. The request:'
+          }
+          nodes={{ kind: <SafeText text={interaction.kind} as="code" /> }}
+        />
       </p>
       <div className="ab-code-block">
-        <LongText text={JSON.stringify(interaction.request, null, 2)} label="The request as JSON" />
+        <LongText text={JSON.stringify(interaction.request, null, 2)} label={t('The request as JSON')} />
       </div>
       {!isBuiltIn && <JsonAnswer control={control} answer={answer} guard={guard} />}
     </InteractionCard>
@@ -55,10 +59,11 @@ export function UnknownInteraction({
 }
 
 function AnswerAsJson({ answer }: { answer: unknown }) {
+  const t = useLabels()
   if (answer === undefined) return null
   return (
     <div className="ab-summary">
-      <LongText text={JSON.stringify(answer, null, 2)} label="The answer as JSON" />
+      <LongText text={JSON.stringify(answer, null, 2)} label={t('The answer as JSON')} />
     </div>
   )
 }
@@ -76,9 +81,10 @@ export interface JsonAnswerControl {
  * reason, and the text is still there.
  */
 function useJsonAnswer(control: InteractionControl): JsonAnswerControl {
+  const t = useLabels()
   const [draft, setText] = useDraft(control.interaction, isText)
   const text = draft ?? ''
-  const parsed = parse(text)
+  const parsed = parse(text, t)
   return {
     text,
     setText,
@@ -96,6 +102,7 @@ export interface JsonAnswerProps {
 }
 
 function JsonAnswer({ control, answer, guard }: JsonAnswerProps) {
+  const t = useLabels()
   const { text, setText, error, submit } = answer
   const [isTouched, setTouched] = useState(false)
   const errorId = useId()
@@ -110,7 +117,7 @@ function JsonAnswer({ control, answer, guard }: JsonAnswerProps) {
         spellCheck={false}
         disabled={!control.canAnswer}
         placeholder='{ "answer": … }'
-        aria-label="Your answer, as JSON"
+        aria-label={t('Your answer, as JSON')}
         aria-invalid={isWrong}
         aria-describedby={isWrong ? errorId : undefined}
         onChange={(event) => setText(event.target.value)}
@@ -127,20 +134,22 @@ function JsonAnswer({ control, answer, guard }: JsonAnswerProps) {
           disabled={!guard.isArmed || !guard.isSeen || error !== null}
           onPress={submit}
         >
-          Submit
+          {t('Submit')}
         </SubmitButton>
       </div>
-      {control.canAnswer && <GuardHint guard={guard} enables="Submit" />}
+      {control.canAnswer && <GuardHint guard={guard} enables={t('Submit')} />}
     </>
   )
 }
 
-function parse(text: string): { value: Json } | { error: string } {
+function parse(text: string, t: Translate): { value: Json } | { error: string } {
   try {
     return { value: copyJson(JSON.parse(text), 'The answer') }
   } catch (error) {
     return {
-      error: error instanceof Error ? `This is not JSON yet: ${error.message}` : 'This is not JSON yet.',
+      error: t('This is not JSON yet: {reason}', {
+        reason: error instanceof Error ? error.message : String(error),
+      }),
     }
   }
 }

@@ -1,8 +1,8 @@
 import type { SubmissionResult } from '@askback/client'
 import { interactionInError, type AskbackError, type Interaction, type Json } from '@askback/protocol'
 import { useCallback, useState, useSyncExternalStore } from 'react'
-import { useClient } from '../transport-provider.js'
-import { useDeadline } from './deadline.js'
+import { useClient } from '../askback-provider.js'
+import { useDeadline } from './use-deadline.js'
 
 /**
  * The state of an answer on this page.
@@ -37,6 +37,9 @@ export interface InteractionControl {
   /** Sends the refused answer again. */
   retry: () => void
 }
+
+/** What a card needs of a control, whatever its answers look like. */
+export type InteractionCardControl = Omit<InteractionControl, 'respond'>
 
 /**
  * Follows an interaction and answers it. `open` says whether its controls take an answer, as the layout of the

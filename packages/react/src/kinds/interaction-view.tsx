@@ -3,7 +3,7 @@ import { memo } from 'react'
 import { ToolApproval } from '../approval/tool-approval.js'
 import { ErrorBoundary } from '../content/error-boundary.js'
 import { FormPrompt } from '../form/form-prompt.js'
-import { useRenderer, type InteractionProps, type InteractionRenderer } from '../interaction/renderers.js'
+import { useRenderer, type InteractionProps, type InteractionRenderer } from '../renderers.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
 import { PlanReview } from '../plan-review/plan-review.js'
 import { QuestionPrompt } from '../question/question-prompt.js'
@@ -18,15 +18,15 @@ const builtIn = new Map<string, InteractionRenderer>(
 )
 
 /**
- * Draws an interaction with the component registered for its kind, else with the built-in one, else as JSON. If that
+ * Draws an interaction with the component that `AskbackProvider` has for its kind, else with the built-in one, else as JSON. If that
  * component throws, the interaction is shown as JSON.
  *
  * @example
  * <InteractionView interaction={interaction} />
  */
 export const InteractionView = memo(function InteractionView({ interaction, open }: InteractionProps) {
-  const registered = useRenderer(interaction.kind)
-  const Renderer = registered ?? builtIn.get(interaction.kind) ?? UnknownInteraction
+  const given = useRenderer(interaction.kind)
+  const Renderer = given ?? builtIn.get(interaction.kind) ?? UnknownInteraction
   const { interactionId } = interaction
   return (
     <ErrorBoundary

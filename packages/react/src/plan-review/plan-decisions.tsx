@@ -3,6 +3,7 @@ import type { CardGuard } from '../guard/card-guard.js'
 import { GuardHint } from '../guard/must-see.js'
 import { SubmitButton } from '../interaction/controls.js'
 import type { PlanReviewControl } from './use-plan-review.js'
+import { useLabels } from '../labels.js'
 
 interface PlanDecisionsProps {
   control: PlanReviewControl
@@ -11,6 +12,7 @@ interface PlanDecisionsProps {
 
 /** The controls of a plan: three ways to approve it, and feedback that sends it back to the agent. */
 export function PlanDecisions({ control, guard }: PlanDecisionsProps) {
+  const t = useLabels()
   const { isArmed, isSeen } = guard
   const { request, edited, edit, canAnswer, isAdjusting, setAdjusting, decide } = control
   const hasMounted = useHasMounted()
@@ -20,22 +22,23 @@ export function PlanDecisions({ control, guard }: PlanDecisionsProps) {
     <>
       <div className="ab-card-footer">
         <SubmitButton control={control} disabled={isClosed} onPress={() => decide('edit')}>
-          Proceed
+          {t('Proceed')}
         </SubmitButton>
         <SubmitButton control={control} tone="plain" disabled={isClosed} onPress={() => decide('clean_edit')}>
-          Proceed with a fresh context
+          {t('Proceed with a fresh context')}
         </SubmitButton>
         <SubmitButton control={control} tone="plain" disabled={isClosed} onPress={() => decide('default')}>
-          Approve, but ask before edits
+          {t('Approve, but ask before edits')}
         </SubmitButton>
         <button type="button" className="ab-button" disabled={!canAnswer} onClick={() => setAdjusting(true)}>
-          Adjust…
+          {t('Adjust…')}
         </button>
       </div>
       <div className="ab-card-footer">
-        <GuardHint guard={guard} enables="Proceed and Approve">
-          “Proceed” and “fresh context” let the agent edit files without asking; “ask before edits” also
-          clears its context.
+        <GuardHint guard={guard} enables={t('Proceed and Approve')}>
+          {t(
+            '“Proceed” and “fresh context” let the agent edit files without asking; “ask before edits” also clears its context.',
+          )}
         </GuardHint>
         <button
           type="button"
@@ -45,7 +48,7 @@ export function PlanDecisions({ control, guard }: PlanDecisionsProps) {
           disabled={!canAnswer}
           onClick={() => edit(edited === null ? request.plan : null)}
         >
-          {edited === null ? 'Edit the plan' : 'Discard the edit'}
+          {t(edited === null ? 'Edit the plan' : 'Discard the edit')}
         </button>
       </div>
     </>
@@ -59,6 +62,7 @@ interface AdjustProps {
 }
 
 function Adjust({ control, isArmed, shouldFocus }: AdjustProps) {
+  const t = useLabels()
   const { edited, feedback, setFeedback, canAnswer, setAdjusting, decide } = control
   const goBack = (from: Element) => {
     focusEnclosingCard(from)
@@ -73,8 +77,8 @@ function Adjust({ control, isArmed, shouldFocus }: AdjustProps) {
         autoFocus={shouldFocus}
         value={feedback}
         disabled={!canAnswer}
-        placeholder="What should be different?"
-        aria-label="Feedback on the plan"
+        placeholder={t('What should be different?')}
+        aria-label={t('Feedback on the plan')}
         onChange={(event) => setFeedback(event.target.value)}
         onKeyDown={(event) => {
           if (event.nativeEvent.isComposing) return
@@ -91,7 +95,7 @@ function Adjust({ control, isArmed, shouldFocus }: AdjustProps) {
           disabled={!isArmed || feedback.trim() === ''}
           onPress={() => decide('adjust')}
         >
-          Send feedback
+          {t('Send feedback')}
         </SubmitButton>
         <button
           type="button"
@@ -99,9 +103,11 @@ function Adjust({ control, isArmed, shouldFocus }: AdjustProps) {
           data-tone="quiet"
           onClick={(event) => goBack(event.currentTarget)}
         >
-          Back
+          {t('Back')}
         </button>
-        {edited !== null && <span className="ab-hint">Only your feedback is sent, not your edit.</span>}
+        {edited !== null && (
+          <span className="ab-hint">{t('Only your feedback is sent, not your edit.')}</span>
+        )}
       </div>
     </>
   )

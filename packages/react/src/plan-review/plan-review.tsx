@@ -7,10 +7,12 @@ import { SafeText } from '../content/safe-text.js'
 import { useCardGuard, useMustSee } from '../guard/card-guard.js'
 import { GrowingEditor } from '../interaction/controls.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
-import type { InteractionProps } from '../interaction/renderers.js'
+import type { InteractionProps } from '../renderers.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
 import { PlanDecisions } from './plan-decisions.js'
 import { usePlanReview } from './use-plan-review.js'
+import { LabelWithNodes } from '../label-with-nodes.js'
+import { useLabels, type Label, type Translate } from '../labels.js'
 
 /**
  * The card of a plan review: the plan as Markdown, which can be edited, and the decisions.
@@ -19,6 +21,7 @@ import { usePlanReview } from './use-plan-review.js'
  * <PlanReview interaction={interaction} />
  */
 export function PlanReview({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
+  const t = useLabels()
   const control = usePlanReview(interaction, open)
   const guard = useCardGuard()
   const hasMounted = useHasMounted()
@@ -31,14 +34,14 @@ export function PlanReview({ interaction, open = interaction.status === 'pending
       open={open}
       guard={guard}
       icon={<ListChecksIcon />}
-      title="A plan to review"
-      outcome={decisionLabel(control.interaction)}
+      title={t('A plan to review')}
+      outcome={decisionLabel(control.interaction, t)}
       unsent={control.unsent}
       summary={<PlanSummary interaction={control.interaction} plan={request.plan} />}
     >
       {request.planFilePath !== undefined && <PlanFile path={request.planFilePath} />}
       {edited === null ? (
-        <div className="ab-plan" role="group" aria-label="The plan">
+        <div className="ab-plan" role="group" aria-label={t('The plan')}>
           <Markdown text={request.plan} />
         </div>
       ) : (
@@ -48,7 +51,7 @@ export function PlanReview({ interaction, open = interaction.status === 'pending
           minRows={8}
           autoFocus={hasMounted}
           disabled={!canAnswer}
-          label="The plan, as Markdown"
+          label={t('The plan, as Markdown')}
           onChange={edit}
         />
       )}
@@ -60,25 +63,30 @@ export function PlanReview({ interaction, open = interaction.status === 'pending
 function PlanFile({ path }: { path: string }) {
   return (
     <p ref={useMustSee()} className="ab-quiet">
-      The agent says that the plan is in <SafeText text={path} as="code" />
+      <LabelWithNodes
+        label="The agent says that the plan is in {path}"
+        nodes={{ path: <SafeText text={path} as="code" /> }}
+      />
     </p>
   )
 }
 
-const decisionLabels: Record<PlanDecision, string> = {
+const decisionLabels: Record<PlanDecision, Label> = {
   clean_edit: 'Plan approved, context cleared',
   edit: 'Plan approved',
   default: 'Plan approved, asks before edits',
   adjust: 'Changes requested',
 }
 
-function decisionLabel({ answer }: Interaction): string | undefined {
+function decisionLabel({ answer }: Interaction, t: Translate): string | undefined {
   const { decision, updatedPlan } = planReviewAnswer.safeParse(answer).data ?? {}
   if (decision === undefined) return undefined
-  return `${decisionLabels[decision]}${updatedPlan === undefined ? '' : ', as edited'}`
+  const label = t(decisionLabels[decision])
+  return updatedPlan === undefined ? label : t('{decision}, as edited', { decision: label })
 }
 
 function PlanSummary({ interaction, plan }: { interaction: Interaction; plan: string }) {
+  const t = useLabels()
   const [isOpen, setOpen] = useState(false)
   const { feedback, updatedPlan } = planReviewAnswer.safeParse(interaction.answer).data ?? {}
   const feedbackText = feedback ?? interaction.message
@@ -86,7 +94,7 @@ function PlanSummary({ interaction, plan }: { interaction: Interaction; plan: st
     <div className="ab-summary">
       {feedbackText !== undefined && feedbackText !== '' && (
         <p className="ab-summary-text">
-          <span className="ab-quiet">Feedback: </span>
+          <span className="ab-quiet">{t('Feedback:')} </span>
           <bdi>
             <SafeText text={feedbackText} />
           </bdi>
@@ -100,7 +108,7 @@ function PlanSummary({ interaction, plan }: { interaction: Interaction; plan: st
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
       >
-        {isOpen ? 'Hide the plan' : 'Show the plan'}
+        {t(isOpen ? 'Hide the plan' : 'Show the plan')}
       </button>
       {isOpen && (
         <div className="ab-plan">

@@ -3,6 +3,7 @@ import { useId, useState } from 'react'
 import { LongText } from '../content/long-text.js'
 import { SafeText } from '../content/safe-text.js'
 import type { QuestionControl } from './use-question.js'
+import { useLabels } from '../labels.js'
 
 export interface QuestionOptionsProps {
   control: QuestionControl
@@ -17,6 +18,7 @@ type QuestionOption = Question['options'][number]
 
 /** The options of one question, with the preview of the one that is hovered, focused or chosen last. */
 export function QuestionOptions({ control, step, labelledBy, hasMounted }: QuestionOptionsProps) {
+  const t = useLabels()
   const { options, multiSelect = false } = control.questions[step]!
   const { selected, isOther, otherText } = control.replies[step]!
   const name = useId()
@@ -50,7 +52,7 @@ export function QuestionOptions({ control, step, labelledBy, hasMounted }: Quest
                 checked={isOther}
                 onChange={() => control.pickOther(step)}
               />
-              <span className="ab-option-text">Other</span>
+              <span className="ab-option-text">{t('Other')}</span>
               <kbd className="ab-key">{options.length + 1}</kbd>
             </label>
           )}
@@ -60,8 +62,8 @@ export function QuestionOptions({ control, step, labelledBy, hasMounted }: Quest
               dir="auto"
               rows={Math.min(6, otherText.split('\n').length)}
               value={otherText}
-              placeholder={options.length > 0 ? 'Your own answer' : 'Your answer'}
-              aria-label={options.length > 0 ? 'Other: your own answer' : 'Your answer'}
+              placeholder={t(options.length > 0 ? 'Your own answer' : 'Your answer')}
+              aria-label={t(options.length > 0 ? 'Other: your own answer' : 'Your answer')}
               // A person who chose "Other" wants to type, but a card that has just appeared must not take the focus.
               autoFocus={hasMounted && isOther && otherText === '' && options.length > 0}
               onChange={(event) => control.typeOther(step, event.target.value)}
@@ -72,9 +74,9 @@ export function QuestionOptions({ control, step, labelledBy, hasMounted }: Quest
       {hasPreviews && (
         <div className="ab-option-preview" aria-live="polite">
           {preview === undefined ? (
-            <p className="ab-quiet">Choose an option to see it here.</p>
+            <p className="ab-quiet">{t('Choose an option to see it here.')}</p>
           ) : (
-            <LongText text={preview} label="Preview of the option" />
+            <LongText text={preview} label={t('Preview of the option')} />
           )}
         </div>
       )}
@@ -125,6 +127,7 @@ function OptionRow({ option, number, name, type, isChosen, onPick, onPreview }: 
 
 /** A note that is sent with the answer. */
 export function QuestionNote({ control, step }: { control: QuestionControl; step: number }) {
+  const t = useLabels()
   const { replies, canAnswer, writeNote } = control
   const { note } = replies[step]!
   return (
@@ -134,8 +137,8 @@ export function QuestionNote({ control, step }: { control: QuestionControl; step
       rows={Math.min(6, Math.max(2, note.split('\n').length))}
       value={note}
       disabled={!canAnswer}
-      placeholder="A note that goes with your answer"
-      aria-label="Note"
+      placeholder={t('A note that goes with your answer')}
+      aria-label={t('Note')}
       autoFocus={note === ''}
       onChange={(event) => writeNote(step, event.target.value)}
     />

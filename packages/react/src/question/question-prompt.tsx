@@ -5,11 +5,12 @@ import { SafeText } from '../content/safe-text.js'
 import { useCardGuard } from '../guard/card-guard.js'
 import { optionIndexOf, isCommandKey, isSubmitKey, SubmitButton } from '../interaction/controls.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
-import type { InteractionProps } from '../interaction/renderers.js'
+import type { InteractionProps } from '../renderers.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
 import { QuestionNote, QuestionOptions } from './question-options.js'
 import { HeaderText, QuestionSummary } from './question-summary.js'
 import { useQuestion, type QuestionControl } from './use-question.js'
+import { useLabels } from '../labels.js'
 
 /**
  * The card of one to four questions, one step each. Digits choose an option, `Enter` continues and finally sends.
@@ -18,6 +19,7 @@ import { useQuestion, type QuestionControl } from './use-question.js'
  * <QuestionPrompt interaction={interaction} />
  */
 export function QuestionPrompt({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
+  const t = useLabels()
   const control = useQuestion(interaction, open)
   const guard = useCardGuard()
   const { isArmed } = guard
@@ -30,7 +32,8 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
   const question = questions[step]!
   const isNoting = notingAt === step || control.replies[step]!.note !== ''
   const isLast = step === questions.length - 1
-  const title = questions.length === 1 ? 'The agent asks' : `${questions.length} questions for you`
+  const title =
+    questions.length === 1 ? t('The agent asks') : t('{count} questions for you', { count: questions.length })
 
   const continueOrSubmit = (from: Element) => {
     // A person who went back and changed an earlier answer need not go through the other steps again.
@@ -96,12 +99,12 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
             disabled={!control.isAnswered(step) || !canAnswer}
             onClick={(event) => moveTo(step + 1, event.currentTarget)}
           >
-            Next
+            {t('Next')}
           </button>
         )}
         {(isLast || isComplete) && (
           <SubmitButton control={control} disabled={!isComplete || !isArmed} onPress={control.submit}>
-            Submit
+            {t('Submit')}
           </SubmitButton>
         )}
         {!isNoting && question.options.length > 0 && (
@@ -112,11 +115,11 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
             disabled={!canAnswer}
             onClick={() => setNotingAt(step)}
           >
-            Add a note
+            {t('Add a note')}
           </button>
         )}
         {question.options.length > 0 && (
-          <span className="ab-hint">{question.multiSelect ? 'Choose any number' : 'Choose one'}</span>
+          <span className="ab-hint">{t(question.multiSelect ? 'Choose any number' : 'Choose one')}</span>
         )}
       </div>
     </InteractionCard>

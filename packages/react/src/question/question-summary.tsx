@@ -1,5 +1,6 @@
 import { repliesIn, spellOut, type Interaction, type Question } from '@askback/protocol'
 import { SafeText } from '../content/safe-text.js'
+import { useLabels } from '../labels.js'
 
 /** The chosen answers, question by question; without an answer, the questions. */
 export function QuestionSummary({
@@ -9,6 +10,7 @@ export function QuestionSummary({
   interaction: Interaction
   questions: Question[]
 }) {
+  const t = useLabels()
   const replies = repliesIn(interaction.answer)
   return (
     <ul className="ab-summary">
@@ -24,13 +26,15 @@ export function QuestionSummary({
             <span className="ab-summary-text">
               {reply ? (
                 <>
-                  <span className="ab-quiet">{reply.selected.length > 0 ? 'Selected: ' : 'Answered: '}</span>
+                  <span className="ab-quiet">
+                    {t(reply.selected.length > 0 ? 'Selected:' : 'Answered:')}{' '}
+                  </span>
                   <Choices
                     choices={[...reply.selected, ...(reply.other === undefined ? [] : [reply.other])]}
                   />
                   {reply.note !== undefined && (
                     <span className="ab-summary-note">
-                      <span className="ab-quiet">Note: </span>
+                      <span className="ab-quiet">{t('Note:')} </span>
                       <bdi>
                         <SafeText text={reply.note} />
                       </bdi>

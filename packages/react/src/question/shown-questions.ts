@@ -1,6 +1,6 @@
 import type { Client } from '@askback/client'
 import { useEffect, useRef } from 'react'
-import { useClient } from '../transport-provider.js'
+import { useClient } from '../askback-provider.js'
 
 /** The state of the card of a question that is on the page. */
 export interface ShownQuestion {

@@ -25,6 +25,7 @@ import { LongText } from '../content/long-text.js'
 import { SafeText } from '../content/safe-text.js'
 import { firstLine, formatSize } from '../content/text-labels.js'
 import { InteractionView } from '../kinds/interaction-view.js'
+import { useLabels, type Label } from '../labels.js'
 
 /** The props of `ToolCallBlock`. */
 export interface ToolCallBlockProps {
@@ -39,9 +40,10 @@ export interface ToolCallBlockProps {
  * <ToolCallBlock call={block.call} />
  */
 export const ToolCallBlock = memo(function ToolCallBlock({ call }: ToolCallBlockProps) {
+  const t = useLabels()
   const [isOpen, setOpen] = useState(false)
   const detailId = useId()
-  const { verb, object, icon } = describeCall(call.toolName, call.input)
+  const { verb, object, icon } = describeCall(call.toolName, call.input, t)
   const isStreaming = call.status === 'streaming'
   return (
     <div className="ab-tool" data-status={call.status}>
@@ -53,7 +55,7 @@ export const ToolCallBlock = memo(function ToolCallBlock({ call }: ToolCallBlock
         onClick={() => setOpen(!isOpen)}
       >
         <ToolIcon icon={icon} />
-        <span className="ab-tool-words">{isStreaming ? 'Prepare' : verb}</span>
+        <span className="ab-tool-words">{isStreaming ? t('Prepare') : verb}</span>
         <code className="ab-tool-object">
           <SafeText text={firstLine(isStreaming ? call.toolName : (object ?? call.toolName))} as="code" />
         </code>
@@ -75,6 +77,7 @@ export const ToolCallBlock = memo(function ToolCallBlock({ call }: ToolCallBlock
 
 /** The input and the output of a call. */
 function ToolCallDetail({ call }: { call: ToolBlock }) {
+  const t = useLabels()
   const { toolName, input, partialInput, result, liveOutput } = call
   const output = result ? outputText(result.output) : liveOutput
   // A call that a person did not allow is an error for the agent, but not for the person.
@@ -85,20 +88,21 @@ function ToolCallDetail({ call }: { call: ToolBlock }) {
         <CallInput toolName={toolName} input={input} />
       ) : (
         <div className="ab-code-block">
-          <div className="ab-code-bar">Input so far</div>
-          <LongText text={partialInput} label="Input so far" />
+          <div className="ab-code-bar">{t('Input so far')}</div>
+          <LongText text={partialInput} label={t('Input so far')} />
         </div>
       )}
       {output !== undefined && (
         <div className="ab-code-block" data-tone={hasFailed ? 'bad' : undefined}>
           <div className="ab-code-bar">
-            <span>{result ? (hasFailed ? 'Error' : 'Output') : 'Output so far'}</span>
+            <span>{t(result ? (hasFailed ? 'Error' : 'Output') : 'Output so far')}</span>
             <span>
-              {formatSize(output)}
-              {result?.truncated !== undefined && ', shortened'}
+              {result?.truncated === undefined
+                ? formatSize(output)
+                : t('{size}, shortened', { size: formatSize(output) })}
             </span>
           </div>
-          <LongText text={output} label="Output" />
+          <LongText text={output} label={t('Output')} />
         </div>
       )}
     </>
@@ -117,7 +121,7 @@ function partText(part: Json): string | null {
   return isText && typeof part['text'] === 'string' ? part['text'] : null
 }
 
-const statusStyles: Record<ToolStatus, { label: string; icon: ReactNode; tone: string }> = {
+const statusStyles: Record<ToolStatus, { label: Label; icon: ReactNode; tone: string }> = {
   streaming: { label: 'Preparing', icon: <LoaderCircleIcon className="ab-spin" />, tone: 'busy' },
   waiting: { label: 'Waiting for input', icon: <CirclePauseIcon />, tone: 'pending' },
   running: { label: 'Running', icon: <LoaderCircleIcon className="ab-spin" />, tone: 'busy' },
@@ -135,13 +139,14 @@ const statusStyles: Record<ToolStatus, { label: string; icon: ReactNode; tone: s
 const QUIET_STATUSES = new Set<ToolStatus>(['done', 'approved', 'running', 'streaming'])
 
 export function ToolStatusLabel({ status }: { status: ToolStatus }) {
+  const t = useLabels()
   const { label, icon, tone } = statusStyles[status]
   return (
     <span className="ab-tool-status" data-tone={tone}>
       <span aria-hidden className="ab-tool-status-icon">
         {icon}
       </span>
-      <span className={QUIET_STATUSES.has(status) ? 'ab-sr-only' : undefined}>{label}</span>
+      <span className={QUIET_STATUSES.has(status) ? 'ab-sr-only' : undefined}>{t(label)}</span>
     </span>
   )
 }

@@ -1,7 +1,8 @@
 import type { ToolBlock } from '@askback/client'
 import { ChevronRightIcon, LayersIcon } from '../icons.js'
 import { memo, useState } from 'react'
-import { formatCount } from '../content/text-labels.js'
+import { formatNumber } from '../content/text-labels.js'
+import { useLabels } from '../labels.js'
 import { ToolCallBlock, ToolStatusLabel } from './tool-call-block.js'
 
 /** The props of `ToolCallGroup`. */
@@ -19,6 +20,7 @@ const MIN_GROUP_SIZE = 3
  * <ToolCallGroup calls={block.calls} />
  */
 export const ToolCallGroup = memo(function ToolCallGroup({ calls }: ToolCallGroupProps) {
+  const t = useLabels()
   const [isOpen, setOpen] = useState(false)
   if (calls.length < MIN_GROUP_SIZE) return calls.map((call) => <ToolCallBlock key={call.key} call={call} />)
 
@@ -31,11 +33,13 @@ export const ToolCallGroup = memo(function ToolCallGroup({ calls }: ToolCallGrou
         <span className="ab-tool-icon" aria-hidden>
           <LayersIcon />
         </span>
-        <span className="ab-tool-words">{formatCount(calls.length, 'tool call')}</span>
+        <span className="ab-tool-words">
+          {t('{count} tool calls', { count: formatNumber(calls.length) })}
+        </span>
         <span className="ab-tool-object">{toolNames(calls)}</span>
         {failed > 0 && !isBusy ? (
           <span className="ab-tool-status" data-tone="bad">
-            {failed === calls.length ? 'All failed' : `${failed} failed`}
+            {failed === calls.length ? t('All failed') : t('{count} failed', { count: failed })}
           </span>
         ) : (
           <ToolStatusLabel status={last.status} />

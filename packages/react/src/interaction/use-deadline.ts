@@ -1,6 +1,5 @@
 import { timeLeft } from '@askback/client'
-import type { Interaction, OnTimeout } from '@askback/protocol'
-import { ClockIcon } from '../icons.js'
+import type { Interaction } from '@askback/protocol'
 import { useEffect, useReducer } from 'react'
 import { useSessionFacts } from '../use-session.js'
 
@@ -49,40 +48,4 @@ export function useDeadline(interaction: Interaction): Deadline {
     isOverdue: isPast && onTimeout === 'keep',
     isUrgent: !isPast && remaining <= URGENT_MS,
   }
-}
-
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
-
-/** The time that is left to answer. Its tooltip says what happens then. */
-export function Countdown({ interaction }: { interaction: Interaction }) {
-  const { remaining, isOver, isOverdue, isUrgent } = useDeadline(interaction)
-  if (remaining === null) return null
-  const label = isOver ? 'Time is up' : isOverdue ? 'Overdue' : `${timeLeftLabel(remaining)} left`
-  return (
-    <span
-      className="ab-countdown"
-      data-urgent={isUrgent || undefined}
-      title={consequence(interaction.onTimeout)}
-    >
-      <ClockIcon aria-hidden />
-      <span role="timer">{label}</span>
-    </span>
-  )
-}
-
-function timeLeftLabel(ms: number): string {
-  if (ms <= 2 * MINUTE_MS) {
-    const seconds = Math.ceil(ms / 1000)
-    return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
-  }
-  if (ms < 2 * HOUR_MS) return `${Math.ceil(ms / MINUTE_MS)} min`
-  return ms < 2 * DAY_MS ? `${Math.round(ms / HOUR_MS)} hours` : `${Math.round(ms / DAY_MS)} days`
-}
-
-function consequence(onTimeout: OnTimeout): string {
-  if (onTimeout === 'keep') return 'You can still answer after that.'
-  if (onTimeout === 'deny') return 'After that the agent continues without an answer.'
-  return 'After that the agent continues with the default answer that it declared.'
 }

@@ -2,7 +2,7 @@
 import { asked } from '@askback/client/testing'
 import { fireEvent, render, within } from '@testing-library/react'
 import { expect, it } from 'vitest'
-import { Conversation, Inbox, TransportProvider } from './index.js'
+import { Conversation, Inbox, AskbackProvider } from './index.js'
 import { advanceTime, renderSession, setUpComponentTests } from './render-session.test.helper.js'
 
 setUpComponentTests()
@@ -10,9 +10,9 @@ setUpComponentTests()
 it('stores the unsent answers of two windows in separate entries until they are sent', async () => {
   const { transport, container: one } = await renderSession({ events: [...asked('i1'), ...asked('i2')] })
   const { container: other } = render(
-    <TransportProvider transport={transport}>
+    <AskbackProvider transport={transport}>
       <Conversation sessionId="s1" />
-    </TransportProvider>,
+    </AskbackProvider>,
   )
   await advanceTime(400)
   transport.online(false)
