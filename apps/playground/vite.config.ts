@@ -9,5 +9,5 @@ export default defineConfig({
   plugins: [react(), tailwindcss()],
   resolve: { conditions: ['askback-source', ...defaultClientConditions] },
   worker: { format: 'es' },
-  build: { chunkSizeWarningLimit: 1000 },
+  build: { license: { fileName: 'LICENSES.md' }, chunkSizeWarningLimit: 1000 },
 })

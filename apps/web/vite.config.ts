@@ -19,7 +19,11 @@ export default defineConfig({
   resolve: { conditions: ['askback-source', ...defaultClientConditions] },
   worker: { format: 'es' },
   // Every browser of the last years preloads modules by itself; where one does not, only a hint is lost.
-  build: { chunkSizeWarningLimit: 1000, modulePreload: { polyfill: false } },
+  build: {
+    license: { fileName: 'LICENSES.md' },
+    chunkSizeWarningLimit: 1000,
+    modulePreload: { polyfill: false },
+  },
   server: {
     proxy: { '/api': { target: 'http://127.0.0.1:4100', ws: true }, '/login': 'http://127.0.0.1:4100' },
   },

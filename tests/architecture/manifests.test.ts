@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type Manifest, packageFolders, readJson } from './workspace.js'
+import { type Manifest, packageFolders, readJson, root } from './workspace.js'
 
 interface PublishedManifest extends Manifest {
   readonly description?: string
@@ -9,6 +10,7 @@ interface PublishedManifest extends Manifest {
   readonly bugs?: string
   readonly author?: string
   readonly license?: string
+  readonly publishConfig?: { readonly access: string; readonly provenance: boolean }
   readonly repository?: { readonly url: string; readonly directory: string }
 }
 
@@ -30,6 +32,17 @@ describe.each(packages.map(({ path }) => path))('the manifest of %s', (path) => 
       license: 'Apache-2.0',
       repository: { url: expect.stringMatching(/^git\+https:.*\.git$/u) as unknown, directory: path },
     })
+  })
+
+  it('is published for everybody, with a proof of where it was built', () => {
+    expect(manifest.publishConfig).toEqual({ access: 'public', provenance: true })
+  })
+
+  it('is accompanied by the licence', () => {
+    const [ours, copy] = ['LICENSE', join(path, 'LICENSE')].map((file) =>
+      readFileSync(join(root, file), 'utf8'),
+    )
+    expect(copy).toBe(ours)
   })
 
   it('depends on ranges of the packages of others', () => {

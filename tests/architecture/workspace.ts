@@ -140,7 +140,7 @@ function isNode(value: unknown): value is Node {
 function sourcesIn(path: string): string[] {
   return readdirSync(join(root, path), { recursive: true, encoding: 'utf8' })
     .map((name) => join(path, name))
-    .filter((name) => /\.(ts|tsx|mjs)$/.test(name) && !/(^|\/)(node_modules|dist)\//.test(name))
+    .filter((name) => /\.(ts|tsx|mjs)$/.test(name) && !/(^|\/)(node_modules|dist|bundle)\//.test(name))
 }
 
 function foldersIn(path: string): string[] {

@@ -1,128 +1,188 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { root } from '../architecture/workspace.js'
+import { checkPackage, createPackageFromTarballData, type Problem } from '@arethetypeswrong/core'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newPage } from '../e2e/web/browser.js'
+import { takeTour } from '../e2e/web/tour.js'
+import {
+  diskBytes,
+  environment,
+  filesOf,
+  install,
+  installedPackages,
+  packAll,
+  run,
+  serveInstalled,
+  type PackedPackage,
+} from './packages.js'
 
-/** The packages of this repository that `npm install askback` installs. */
-const INSTALLED_PACKAGES = [
-  'protocol',
-  'core',
-  'store-sqlite',
-  'store-postgres',
-  'gateway',
-  'client',
-  'agents',
-  'connectors',
-  'cli',
-]
-const PACKAGES = [...INSTALLED_PACKAGES, 'react']
+const MB = 1_000_000
 
-const folder = mkdtempSync(join(tmpdir(), 'askback-packed-'))
-const installed = join(folder, 'node_modules/askback')
-afterAll(() => rmSync(folder, { recursive: true }))
+const tarballs = mkdtempSync(join(tmpdir(), 'askback-packed-'))
+let packages: PackedPackage[] = []
+/** A folder with nothing but the command, and one with everything. */
+let command = ''
+let everything = ''
 
 // Builds and packs everything, and installs its dependencies from the registry. Under load that takes minutes.
 beforeAll(() => {
-  npm(root, ['run', '--silent', 'build'])
-  const workspaces = PACKAGES.flatMap((name) => ['--workspace', `packages/${name}`])
-  npm(root, ['pack', '--silent', '--pack-destination', folder, ...workspaces])
-  writeFileSync(join(folder, 'package.json'), '{ "private": true }')
-  expect(tarballs()).toHaveLength(PACKAGES.length)
-  const toInstall = tarballs().filter((name) => !name.startsWith('askback-react-'))
-  expect(toInstall).toHaveLength(INSTALLED_PACKAGES.length)
-  npm(folder, [
-    'install',
-    '--engine-strict',
-    '--no-audit',
-    '--no-fund',
-    ...toInstall.map((name) => `./${name}`),
-  ])
+  packages = packAll(tarballs)
+  command = install(packages.filter(({ manifest }) => manifest.name === 'askback'))
+  everything = install(packages)
 }, 600_000)
+afterAll(() => {
+  for (const folder of [tarballs, command, everything]) rmSync(folder, { recursive: true, force: true })
+})
 
-it('installs on this version of Node.js without the overrides of the workspace', () => {
-  const { status, stdout } = spawnSync(join(folder, 'node_modules/.bin/askback'), ['--version'], {
-    encoding: 'utf8',
+describe('the installed command', () => {
+  it('runs on this version of Node.js, without the overrides of the workspace', () => {
+    const version = run(join(command, 'node_modules/.bin/askback'), ['--version'], {
+      env: environment(command),
+    })
+    expect(version).toMatch(/^\d+\.\d+\.\d+/)
   })
-  expect({ status, stdout }).toEqual({
-    status: 0,
-    stdout: expect.stringMatching(/^\d+\.\d+\.\d+/) as unknown,
+
+  it('consists of at most 110 packages and 50 MB', () => {
+    const installed = installedPackages(command)
+    expect(installed).toContain('node_modules/askback')
+    expect(installed.length).toBeLessThanOrEqual(110)
+    expect(diskBytes(join(command, 'node_modules'))).toBeLessThanOrEqual(50 * MB)
+  })
+
+  it('serves the web app with its tour, and the playground', async () => {
+    const { openUrl, url, stop } = await serveInstalled(command)
+    try {
+      const page = await newPage()
+      await page.goto(openUrl)
+      // The address logs in, and then goes on to the app.
+      await page.getByRole('button', { name: 'Take the tour' }).waitFor()
+      await takeTour(page)
+      await page.goto(`${url}/playground.html`)
+      await page.getByText(/all run in your browser/).waitFor()
+      await page.getByRole('button', { name: 'Take the tour' }).click()
+      await page.getByRole('radio', { name: /SQLite/ }).waitFor()
+      expect(await page.title()).toContain('Askback')
+    } finally {
+      await stop()
+    }
+  })
+
+  it('contains the production build of the web app', () => {
+    const scripts = filesOf(join(command, 'node_modules/askback/web')).filter((file) => file.endsWith('.js'))
+    expect(scripts.length).toBeGreaterThan(0)
+    expect(scripts.filter((file) => file.includes('/jsx-dev-runtime-'))).toEqual([])
+  })
+
+  it('leaves a session at once if nobody can type', async () => {
+    const { url, token, stop } = await serveInstalled(command)
+    try {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const body = JSON.stringify({ agent: 'demo', title: 'Nobody types' })
+      expect(await fetch(`${url}/api/sessions`, { method: 'POST', headers, body })).toMatchObject({
+        status: 201,
+      })
+      const shown = run(join(command, 'node_modules/.bin/askback'), ['attach', '--plain'], {
+        env: environment(command),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      expect(shown).toContain('Attached to Nobody types')
+    } finally {
+      await stop()
+    }
+  })
+
+  it('can load each part of its bundle, also those that only some settings need', () => {
+    const folder = join(command, 'node_modules/askback/bundle')
+    const parts = filesOf(folder).filter((file) => file.endsWith('.mjs') && !file.endsWith('/main.mjs'))
+    expect(parts.length).toBeGreaterThan(10)
+    const program = `for (const part of ${JSON.stringify(parts)}) await import(part)`
+    run('node', ['--input-type=module', '--eval', program], { env: environment(command) })
+  })
+
+  it('contains the licence of every package that it is bundled with', () => {
+    const notices = readFileSync(join(command, 'node_modules/askback/bundle/LICENSES.txt'), 'utf8')
+    const bundled = filesOf(join(command, 'node_modules/askback/bundle')).flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/^\/\/ (?:\.\.\/)+node_modules\/((?:@[^/]+\/)?[^/]+)/gmu)].map(
+        ([, name = '']) => name,
+      ),
+    )
+    expect(bundled).toContain('fastify')
+    const missing = bundled.filter(
+      (name) => !notices.includes(`\n${name} `) && !notices.startsWith(`${name} `),
+    )
+    expect([...new Set(missing)]).toEqual([])
   })
 })
 
-it('leaves no copy of the web app in the workspace, which would be served instead of a newer build', () => {
-  expect(existsSync(join(root, 'packages/cli/web'))).toBe(false)
+it('all packages together take at most 90 MB, and leave no import unresolved', () => {
+  expect(diskBytes(join(everything, 'node_modules'))).toBeLessThanOrEqual(90 * MB)
+  const entries = packages.flatMap(({ manifest }) =>
+    Object.keys(manifest.exports ?? {})
+      // Suites for test runners, styles, and what needs an optional package that is not installed here.
+      .filter((entry) => !/\/(?:testing|highlighting|mcp|.*\.css)$/u.test(entry))
+      .map((entry) => manifest.name + entry.slice(1)),
+  )
+  expect(entries.length).toBeGreaterThan(packages.length)
+  const program = `for (const entry of ${JSON.stringify(entries)}) await import(entry)`
+  run('node', ['--input-type=module', '--eval', program], { cwd: everything, env: environment(everything) })
 })
 
-it('every source map of a package finds its sources in the package', () => {
-  const maps = tarballs().flatMap((name) => sourceMapsOf(unpack(name)))
-  expect(maps.length).toBeGreaterThan(PACKAGES.length)
-  expect(maps.flatMap(missingSources)).toEqual([])
-})
-
-it('no package contains its tests', () => {
-  const files = tarballs().flatMap((name) => filesOf(unpack(name)))
-  expect(files.length).toBeGreaterThan(PACKAGES.length)
+it('every package has what a reader needs and nothing else', () => {
+  const needed = ['LICENSE', 'README.md', 'package.json']
+  const missing = packages.flatMap(({ folder }) =>
+    needed.map((name) => join(folder, name)).filter((file) => !existsSync(file)),
+  )
+  expect(missing).toEqual([])
+  const files = packages.flatMap(({ folder }) => filesOf(folder))
+  expect(files.length).toBeGreaterThan(packages.length)
   expect(files.filter((path) => /\.(?:test|fixture)\./u.test(path))).toEqual([])
 })
 
-it('contains the web app and serves it', async () => {
-  expect(existsSync(join(installed, 'web/index.html'))).toBe(true)
-  const child = spawn(
-    join(folder, 'node_modules/.bin/askback'),
-    ['serve', '--json', '--no-open', '--port', '0', '--data', join(folder, 'data')],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  )
-  try {
-    const line = await new Promise<string>((resolve, reject) => {
-      createInterface({ input: child.stdout }).once('line', resolve)
-      child.once('exit', (code) => reject(new Error(`askback serve ended with ${code}.`)))
-    })
-    const { openUrl } = JSON.parse(line) as { openUrl: string }
-    const page = await newPage()
-    await page.goto(openUrl)
-    await page.getByRole('button', { name: 'Take the tour' }).click()
-    await page.getByText('scripted demo agent').first().waitFor()
-  } finally {
-    const ended = new Promise((resolve) => child.once('exit', resolve))
-    child.kill('SIGTERM')
-    await ended
-  }
+it('every source map finds its sources in its package', () => {
+  const maps = packages.flatMap(({ folder }) => filesOf(folder)).filter((file) => file.endsWith('.map'))
+  expect(maps.length).toBeGreaterThan(packages.length)
+  expect(maps.flatMap(missingSources)).toEqual([])
 })
+
+it('publint finds no problem in any package', async () => {
+  const found = await Promise.all(
+    packages.map(async ({ tarball, manifest }) => {
+      const bytes = readFileSync(tarball)
+      const data = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength)
+      const { messages } = await publint({ pack: { tarball: data }, strict: true })
+      return messages.map((message) => `${manifest.name}: ${formatMessage(message, manifest)}`)
+    }),
+  )
+  expect(found.flat()).toEqual([])
+})
+
+it('the types of every entry point are found where its code is', async () => {
+  const withTypes = packages.filter(({ manifest }) => manifest.exports !== undefined)
+  expect(withTypes.length).toBeGreaterThan(0)
+  const found = await Promise.all(
+    withTypes.map(async ({ tarball, manifest: { name } }) => {
+      const result = await checkPackage(createPackageFromTarballData(new Uint8Array(readFileSync(tarball))))
+      if (!('problems' in result)) return [{ name, problem: 'It has no types.' }]
+      return result.problems.filter(concernsModules).map((problem) => ({ name, problem }))
+    }),
+  )
+  expect(found.flat()).toEqual([])
+})
+
+/** The packages are ES modules only, so what `require` and resolvers from before Node.js 16 find does not count. */
+function concernsModules(problem: Problem): boolean {
+  if (!('resolutionKind' in problem)) return true
+  const isStyle = 'entrypoint' in problem && problem.entrypoint.endsWith('.css')
+  return !isStyle && problem.resolutionKind !== 'node10' && problem.resolutionKind !== 'node16-cjs'
+}
 
 interface SourceMap {
   readonly sourceRoot?: string
   readonly sources: readonly string[]
   readonly sourcesContent?: readonly (string | null)[]
-}
-
-function tarballs(): string[] {
-  return readdirSync(folder).filter((name) => name.endsWith('.tgz'))
-}
-
-/** Unpacks a tarball, and returns its folder. */
-function unpack(tarball: string): string {
-  const target = join(folder, 'unpacked', tarball)
-  mkdirSync(target, { recursive: true })
-  const { status, stderr } = spawnSync('tar', ['-xzf', join(folder, tarball), '-C', target], {
-    encoding: 'utf8',
-  })
-  if (status !== 0) throw new Error(`tar failed: ${stderr}`)
-  return target
-}
-
-function filesOf(path: string): string[] {
-  const entries = readdirSync(path, { recursive: true, withFileTypes: true })
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-}
-
-function sourceMapsOf(path: string): string[] {
-  const maps = filesOf(path).filter((file) => file.endsWith('.map'))
-  if (maps.length === 0) throw new Error(`${path} contains no source map.`)
-  return maps
 }
 
 /** The sources that a map refers to, and that are neither in the map nor in the package. */
@@ -131,14 +191,5 @@ function missingSources(map: string): string[] {
   return sources
     .map((source) => resolve(dirname(map), sourceRoot, source))
     .filter((path, index) => typeof sourcesContent[index] !== 'string' && !existsSync(path))
-    .map((path) => `${relative(folder, map)} → ${relative(folder, path)}`)
-}
-
-function npm(cwd: string, args: string[]): void {
-  const { status, stderr, stdout } = spawnSync('npm', args, {
-    cwd,
-    encoding: 'utf8',
-    env: { ...process.env, NODE_ENV: 'production' },
-  })
-  if (status !== 0) throw new Error(`npm ${args.join(' ')} failed:\n${stdout}\n${stderr}`)
+    .map((path) => `${relative(tarballs, map)} → ${relative(tarballs, path)}`)
 }

@@ -1,6 +1,6 @@
 import type { ConnectionStatus } from '@askback/client'
 import { focusNextInteraction, useClient, useInbox, useSessions } from '@askback/react'
-import { MenuIcon, WifiOffIcon } from 'lucide-react'
+import { MenuIcon, WifiOffIcon } from '@askback/react/icons'
 import { useEffect, useRef, useState, type ReactNode, type RefObject } from 'react'
 import { LazyDialog } from './lazy-dialog.js'
 import { onLoginChange } from './login.js'

@@ -1,6 +1,6 @@
 import { spellOut } from '@askback/protocol'
 import { SafeText, useComposer, type ComposerControl, type TextTarget } from '@askback/react'
-import { ArrowUpIcon, XIcon } from 'lucide-react'
+import { ArrowUpIcon, XIcon } from '@askback/react/icons'
 import { useEffect, useId, useRef } from 'react'
 
 /** The text field at the bottom of a session, with the request that the text answers. */

@@ -1,4 +1,4 @@
-import { XIcon } from 'lucide-react'
+import { XIcon } from '@askback/react/icons'
 import { Dialog as Radix } from 'radix-ui'
 
 interface DialogProps {

@@ -1,5 +1,6 @@
 import type { Transport } from '@askback/client'
 import { AskbackProvider } from '@askback/react'
+import { shikiHighlighter } from '@askback/react/highlighting'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.js'
@@ -17,7 +18,11 @@ export interface AppOptions {
 export function mount(transport: Transport, { personId, ...options }: AppOptions = {}): void {
   createRoot(document.getElementById('root')!).render(
     <StrictMode>
-      <AskbackProvider transport={transport} {...(personId !== undefined && { personId })}>
+      <AskbackProvider
+        transport={transport}
+        highlighter={shikiHighlighter}
+        {...(personId !== undefined && { personId })}
+      >
         <App {...options} />
       </AskbackProvider>
     </StrictMode>,

@@ -1,5 +1,5 @@
 import type { PermissionMode } from '@askback/protocol'
-import { ShieldIcon } from 'lucide-react'
+import { ShieldIcon } from '@askback/react/icons'
 import { DropdownMenu } from 'radix-ui'
 
 /** The permission modes, in words for people. */

@@ -1,6 +1,6 @@
 import type { SessionState } from '@askback/protocol'
 import { Conversation, Markdown, SafeText, useClient, useSession } from '@askback/react'
-import { EllipsisIcon, EraserIcon, SquareIcon, Trash2Icon } from 'lucide-react'
+import { EllipsisIcon, EraserIcon, SquareIcon, TrashIcon } from '@askback/react/icons'
 import { DropdownMenu } from 'radix-ui'
 import type { ReactNode } from 'react'
 import { base } from './base.js'
@@ -111,7 +111,7 @@ function SessionMenu({ sessionId, clear }: { sessionId: string; clear: (() => vo
             </MenuItem>
           )}
           <MenuItem onSelect={remove}>
-            <Trash2Icon className="size-4" aria-hidden />
+            <TrashIcon className="size-4" aria-hidden />
             Delete session
           </MenuItem>
         </DropdownMenu.Content>

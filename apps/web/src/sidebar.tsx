@@ -1,6 +1,6 @@
 import type { Session } from '@askback/protocol'
 import { SafeText, useInbox, useSessions } from '@askback/react'
-import { CircleHelpIcon, InboxIcon, PlusIcon, SettingsIcon } from 'lucide-react'
+import { CircleQuestionMarkIcon, InboxIcon, PlusIcon, SettingsIcon } from '@askback/react/icons'
 import { useState } from 'react'
 import { LazyDialog } from './lazy-dialog.js'
 import { NotifyOffer } from './notifications.js'
@@ -79,7 +79,7 @@ export function Sidebar({ route, isOpen, close, openHelp }: SidebarProps) {
             <SettingsIcon className="size-4" aria-hidden />
           </ToolButton>
           <ToolButton label="Keyboard shortcuts" onClick={openHelp}>
-            <CircleHelpIcon className="size-4" aria-hidden />
+            <CircleQuestionMarkIcon className="size-4" aria-hidden />
           </ToolButton>
         </div>
       </nav>

@@ -1,5 +1,5 @@
 import { HttpTransport, storedLogin, WebSocketTransport } from '@askback/client'
-import { prepareHighlighting } from '@askback/react'
+import { prepareHighlighting } from '@askback/react/highlighting'
 import { base } from './base.js'
 import { prepareDialogs } from './lazy-dialog.js'
 import { mount } from './mount.js'

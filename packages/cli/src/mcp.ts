@@ -1,5 +1,5 @@
 import { createAskServer } from '@askback/agents/mcp'
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { parseArgs } from 'node:util'
 import { parseTimeout, usageError } from './arguments.js'
 import { abortOnSignals, askPerson } from './asking/ask-person.js'
@@ -28,29 +28,30 @@ export async function mcp(args: string[]): Promise<number> {
   const gateway = new GatewayClient('agent', values, { env, say })
   const openCalls = new Set<Promise<unknown>>()
 
-  const server = createAskServer({
-    version: version(),
-    progressMs,
-    ask(body, { signal, onPending }) {
-      const asked = findAskingSession(gateway, values.session, env).then((session) =>
-        askPerson(timeoutMs === undefined ? body : { ...body, timeoutMs }, {
-          gateway,
-          session,
-          env,
-          source: 'mcp',
-          signal: AbortSignal.any([signal, stopped]),
-          onPending,
-        }),
-      )
-      openCalls.add(asked)
-      return asked.finally(() => openCalls.delete(asked))
-    },
-  })
+  const createServer = () =>
+    createAskServer({
+      version: version(),
+      progressMs,
+      ask(body, { signal, onPending }) {
+        const asked = findAskingSession(gateway, values.session, env).then((session) =>
+          askPerson(timeoutMs === undefined ? body : { ...body, timeoutMs }, {
+            gateway,
+            session,
+            env,
+            source: 'mcp',
+            signal: AbortSignal.any([signal, stopped]),
+            onPending,
+          }),
+        )
+        openCalls.add(asked)
+        return asked.finally(() => openCalls.delete(asked))
+      },
+    })
   // The client has ended, so nobody waits for its requests any more: they are cancelled.
   process.stdin.once('end', () => clientGone.abort())
   process.stdin.once('close', () => clientGone.abort())
   process.stdout.on('error', () => clientGone.abort())
-  await server.connect(new StdioServerTransport())
+  const server = serveStdio(createServer)
   await new Promise<void>((resolve) => stopped.addEventListener('abort', () => resolve()))
   await Promise.allSettled(openCalls)
   await server.close()

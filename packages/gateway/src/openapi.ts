@@ -1,5 +1,5 @@
 import { errorCodes } from '@askback/protocol'
-import { z } from 'zod'
+import * as z from 'zod'
 import { prefixOf } from './mount/mount.js'
 import { type ResponseContent, type ApiRoute, route } from './route.js'
 

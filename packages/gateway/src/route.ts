@@ -1,6 +1,6 @@
 import type { BoundHost, Clock, Host, PersonCaller, Store } from '@askback/core'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Authorizer } from './access/authorizer.js'
 import type { CallAccess } from './access/call-access.js'
 import type { SessionAction } from './access/embedder.js'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { json, type Json } from './json.js'
 
 /** What an approval asks: may this tool run with exactly this `input`? Everything else is shown as the agent's words. */

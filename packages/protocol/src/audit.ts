@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { actor, settlementKind, via } from './interaction.js'
 
 /** One settlement, as `GET /audit` lists it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { liveEvent, parseEvent, sessionEvent, type NewEvent } from './events.js'
 
 const envelope = { seq: 1, id: 'e1', sessionId: 's1', at: 1 }

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { canonicalJson } from './digest.js'
 import { json, type Json } from './json.js'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 export const planReviewRequest = z.object({
   plan: z.string(),

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { AskbackError } from './errors.js'
 import type { Json } from './json.js'
 

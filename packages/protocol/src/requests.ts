@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { approvalScope } from './approval.js'
 import { sessionEvent, toolCallSource, type NewEventOf } from './events.js'
 import { requestSource, via } from './interaction.js'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** Which approvals need a person; see the table "Permission modes" in docs/PROTOCOL.md. */
 export const permissionMode = z.enum(['default', 'acceptEdits', 'plan', 'bypassPermissions'])

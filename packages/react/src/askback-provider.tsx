@@ -7,6 +7,7 @@ import {
   type Transport,
 } from '@askback/client'
 import { createContext, useContext, useEffect, useMemo, type ReactNode } from 'react'
+import { CodeHighlighterContext, type CodeHighlighter } from './code-highlighter.js'
 import { browserStorage, outboxStorage } from './local-storage.js'
 import { TranslateContext, translator, type Labels } from './labels.js'
 import { RenderersContext, type Renderers } from './renderers.js'
@@ -64,6 +65,12 @@ export type AskbackProviderProps = GatewayOrTransport & {
    * @default the English texts
    */
   labels?: Labels
+  /**
+   * Colours the code in messages, plans and requests: `shikiHighlighter` of `@askback/react/highlighting`, or one of your own.
+   *
+   * @default code is shown without colours
+   */
+  highlighter?: CodeHighlighter
   children?: ReactNode
 }
 
@@ -85,7 +92,7 @@ const NO_LABELS: Labels = {}
  */
 export function AskbackProvider(props: AskbackProviderProps) {
   const { transport: given, url, token, options, personId, renderers = NO_RENDERERS } = props
-  const { labels = NO_LABELS, children } = props
+  const { labels = NO_LABELS, highlighter = null, children } = props
   const translate = useMemo(() => translator(labels), [labels])
   const transport = useMemo(() => given ?? gatewayTransport(url, token), [given, url, token])
   const client = useMemo(
@@ -118,7 +125,9 @@ export function AskbackProvider(props: AskbackProviderProps) {
     <ClientContext.Provider value={client}>
       <ViewerContext.Provider value={personId ?? null}>
         <RenderersContext.Provider value={renderers}>
-          <TranslateContext.Provider value={translate}>{children}</TranslateContext.Provider>
+          <TranslateContext.Provider value={translate}>
+            <CodeHighlighterContext.Provider value={highlighter}>{children}</CodeHighlighterContext.Provider>
+          </TranslateContext.Provider>
         </RenderersContext.Provider>
       </ViewerContext.Provider>
     </ClientContext.Provider>

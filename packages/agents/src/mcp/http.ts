@@ -1,9 +1,13 @@
 /**
- * The MCP server of a gateway, over Streamable HTTP. Nothing is stored between requests except which calls are running, so clients
- * continue after a restart of the gateway. The id of an MCP session only says which requests belong together; it contains the
- * client's name.
+ * The MCP server of a gateway, over Streamable HTTP, for clients of the specification of 2026-07-28 and of those before. Nothing is stored
+ * between requests except which calls are running, so clients continue after a restart of the gateway. The id of an MCP session only
+ * says which requests belong together; it contains the client's name. Newer clients have no session, but send their name.
  */
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
+import {
+  CLIENT_INFO_META_KEY,
+  createMcpHandler as createFetchHandler,
+  type McpServer,
+} from '@modelcontextprotocol/server'
 import type { Host } from '@askback/core'
 import { AskbackError, isRecord, type Interaction, type OpenBody, type SessionTags } from '@askback/protocol'
 import { randomUUID } from 'node:crypto'
@@ -43,7 +47,7 @@ export function createMcpHandler({ host, version }: { host: Host; version: strin
   return async function handle(call: McpHttpRequest): Promise<void> {
     const messages: McpMessage[] = (Array.isArray(call.body) ? call.body : [call.body]).filter(isRecord)
     const initialize = messages.find(({ method }) => method === 'initialize')
-    const session = initialize ? newSessionId(initialize) : headerOf(call.request, 'mcp-session-id')
+    const session = initialize ? newSessionId(initialize) : sessionOf(call.request, messages)
     if (initialize) call.response.setHeader('mcp-session-id', session)
     for (const { method, params } of messages) {
       if (method === 'notifications/cancelled' && isRecord(params))
@@ -67,19 +71,56 @@ export function createMcpHandler({ host, version }: { host: Host; version: strin
     { request, response, body, signal }: McpHttpRequest,
     askPerson: (body: OpenBody, onPending: (item: Interaction) => void) => Promise<Interaction>,
   ): Promise<void> {
-    const server = createAskServer({ version, ask: (asked, { onPending }) => askPerson(asked, onPending) })
-    // Without a session id generator the transport is stateless and serves one request.
-    const transport = new StreamableHTTPServerTransport()
-    const closed = new Promise<void>((resolve) => response.once('close', resolve))
-    // The transport must end the response: it would still write to one that was ended elsewhere.
-    const end = () => void server.close().catch(() => response.destroy())
-    signal.addEventListener('abort', end)
-    response.on('error', () => response.destroy())
-    await server.connect(transport)
-    await transport.handleRequest(request, response, body)
-    await closed
-    await server.close()
+    const servers: McpServer[] = []
+    const handler = createFetchHandler(() => {
+      const server = createAskServer({ version, ask: (asked, { onPending }) => askPerson(asked, onPending) })
+      servers.push(server)
+      return server
+    })
+    const close = async () => {
+      await Promise.all([handler.close(), ...servers.map((server) => server.close())])
+    }
+    const closeOnAbort = () => void close().catch(() => response.destroy())
+    signal.addEventListener('abort', closeOnAbort)
+    try {
+      const reply = await handler.fetch(requestOf(request, signal), { parsedBody: body })
+      await sendReply(reply, response)
+    } finally {
+      signal.removeEventListener('abort', closeOnAbort)
+      await close()
+    }
   }
+}
+
+/** The request as `fetch` handlers read it, without its body, which is parsed already. */
+function requestOf(
+  { headers, url = '/mcp', method = 'POST' }: IncomingMessage,
+  signal: AbortSignal,
+): Request {
+  const pairs = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as [string, string]],
+  )
+  return new Request(new URL(url, 'http://localhost'), { method, headers: pairs, signal })
+}
+
+/** Resolves when everything is sent, or the client has disconnected. */
+async function sendReply({ status, headers, body }: Response, response: ServerResponse): Promise<void> {
+  response.on('error', () => response.destroy())
+  response.writeHead(status, Object.fromEntries(headers))
+  if (!body) {
+    response.end()
+    return
+  }
+  const reader = body.getReader()
+  // The call is cancelled if nobody reads its result.
+  response.once('close', () => void reader.cancel().catch(() => undefined))
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    if (!response.write(value))
+      await new Promise((resolve) => response.once('drain', resolve).once('close', resolve))
+  }
+  response.end()
 }
 
 async function ask(
@@ -139,10 +180,23 @@ async function clientSession(
 
 /** Contains the client's name, because another process may get the next request. */
 function newSessionId({ params }: McpMessage): string {
-  const client = isRecord(params) ? params['clientInfo'] : undefined
+  return `${plainNameOf(isRecord(params) ? params['clientInfo'] : undefined)}.${randomUUID()}`
+}
+
+/** The id that an older client got at its start. Newer clients send their name with each request instead. */
+function sessionOf(request: IncomingMessage, messages: McpMessage[]): string {
+  const given = headerOf(request, 'mcp-session-id')
+  if (given !== '') return given
+  const params = messages[0]?.params
+  const meta = isRecord(params) ? params['_meta'] : undefined
+  const client = isRecord(meta) ? meta[CLIENT_INFO_META_KEY] : undefined
+  return client === undefined ? '' : `${plainNameOf(client)}.`
+}
+
+function plainNameOf(client: unknown): string {
   const name = isRecord(client) ? client['name'] : undefined
   const plainName = typeof name === 'string' ? name.replaceAll(/[^\w-]+/g, '-').slice(0, 50) : ''
-  return `${plainName || 'MCP'}.${randomUUID()}`
+  return plainName || 'MCP'
 }
 
 function callKey({ credential }: McpHttpRequest, session: string, id: unknown): string {

@@ -1,11 +1,9 @@
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import {
-  CallToolRequestSchema,
-  ErrorCode,
-  ListToolsRequestSchema,
-  McpError,
+  McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
   type CallToolResult,
-} from '@modelcontextprotocol/sdk/types.js'
+} from '@modelcontextprotocol/server'
 import { errorMessage, type Interaction, type OpenBody } from '@askback/protocol'
 import { askTools, type Arguments, type AskTool } from './tools.js'
 
@@ -40,8 +38,7 @@ export interface AskServerOptions {
  * An MCP server whose tools ask a person. If a request cannot be opened, the tool returns an error to the model.
  *
  * @example
- * const server = createAskServer({ version: '1.0.0', ask })
- * await server.connect(new StdioServerTransport())
+ * serveStdio(() => createAskServer({ version: '1.0.0', ask })) // of `@modelcontextprotocol/server/stdio`
  */
 export function createAskServer({
   version,
@@ -52,18 +49,19 @@ export function createAskServer({
     { name: 'askback', title: 'Askback', version },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   )
-  // `McpServer.registerTool` wants Zod schemas; the tools here have JSON schemas, so the handlers are set directly.
+  // `McpServer.registerTool` checks arguments and describes what is wrong in its own words; the desk does that for every surface.
   const { server } = mcp
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: askTools.map(describeTool) }))
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, sendNotification }) => {
+  server.setRequestHandler('tools/list', () => ({ tools: askTools.map(describeTool) }))
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     const tool = askTools.find(({ name }) => name === params.name)
-    if (!tool) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${params.name}.`)
-    const token = params._meta?.progressToken
+    if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${params.name}.`)
+    const { signal, _meta: meta } = mcpReq
+    const token = meta?.progressToken
     const progress =
       token === undefined
         ? null
         : new ProgressNotifier(progressMs, (count) =>
-            sendNotification({
+            mcpReq.notify({
               method: 'notifications/progress',
               params: { progressToken: token, progress: count, message: 'Waiting for a person to answer' },
             }),
@@ -71,7 +69,7 @@ export function createAskServer({
     try {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the transport has parsed them from JSON
       const given = (params.arguments ?? {}) as Arguments
-      const callId = params._meta?.[CLAUDE_CALL_ID]
+      const callId = meta?.[CLAUDE_CALL_ID]
       const body = { ...(typeof callId === 'string' && { toolCallId: callId }), ...tool.request(given) }
       const item = await ask(body, { signal, onPending: () => progress?.start() })
       return toolResult(tool.describeSettlement(given, item), item)

@@ -28,7 +28,7 @@ export interface AskTool {
   name: string
   title: string
   description: string
-  inputSchema: { type: 'object'; properties: Record<string, object>; required: string[] }
+  inputSchema: { type: 'object'; properties: Record<string, Json>; required: string[] }
   annotations?: typeof READ_ONLY_HINTS
   /** The request to open. */
   request(given: Arguments): Pick<OpenBody, 'kind' | 'toolName' | 'request' | 'toolCallId'>

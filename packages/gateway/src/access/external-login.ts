@@ -1,7 +1,7 @@
 import type { Clock } from '@askback/core'
 import { AskbackError, sessionTagsInput } from '@askback/protocol'
 import type { IncomingMessage } from 'node:http'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Credential } from '../credentials/credential.js'
 import type { RequestSender } from '../http/admission.js'
 import { mountOf } from '../mount/mount.js'

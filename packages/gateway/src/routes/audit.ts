@@ -1,7 +1,7 @@
 import type { Desk } from '@askback/core'
 import type { Actor, AuditAct, AuditDecision, AuditRow } from '@askback/protocol'
 import { Readable } from 'node:stream'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { CallAccess } from '../access/call-access.js'
 import { SECURITY_HEADERS } from '../http/responses.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'

@@ -1,6 +1,6 @@
 import { AskbackError, type Actor } from '@askback/protocol'
 import type { IncomingHttpHeaders } from 'node:http'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import { okResponse, ok } from './schemas.js'
 

@@ -1,6 +1,6 @@
 import { AskbackError } from '@askback/protocol'
 import type { FastifyRequest } from 'fastify'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { PersonCredential } from '../credentials/credential.js'
 import { urlUnderOwnName } from '../http/admission.js'
 import { idempotent, secretSeed } from '../http/idempotent.js'

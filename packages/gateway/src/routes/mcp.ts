@@ -1,6 +1,6 @@
 import { json, type SessionTags } from '@askback/protocol'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { z } from 'zod'
+import * as z from 'zod'
 import { newTags } from '../access/authorizer.js'
 import type { Credential } from '../credentials/credential.js'
 import { SECURITY_HEADERS } from '../http/responses.js'

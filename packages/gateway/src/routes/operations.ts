@@ -1,8 +1,9 @@
 import { AskbackError } from '@askback/protocol'
-import { z } from 'zod'
+import * as z from 'zod'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { SECURITY_HEADERS } from '../http/responses.js'
+import { PROMETHEUS_TYPE } from '../prometheus.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import { StoreProbe } from '../store-health.js'
 
@@ -41,7 +42,7 @@ export function healthRoutes({ host, store, clock, drain }: GatewayContext): Api
   ]
 }
 
-export function metricsRoutes({ metrics: { registry } }: GatewayContext): ApiRoute[] {
+export function metricsRoutes({ metrics }: GatewayContext): ApiRoute[] {
   return [
     route({
       name: 'metrics',
@@ -52,9 +53,9 @@ export function metricsRoutes({ metrics: { registry } }: GatewayContext): ApiRou
       summary: 'Metrics for Prometheus',
       responses: { 200: { description: 'The text format of Prometheus', type: 'text/plain' } },
       async handle({ reply }) {
-        const text = await registry.metrics()
+        const text = await metrics.text()
         void reply
-          .headers({ ...SECURITY_HEADERS, 'content-type': registry.contentType, 'cache-control': 'no-store' })
+          .headers({ ...SECURITY_HEADERS, 'content-type': PROMETHEUS_TYPE, 'cache-control': 'no-store' })
           .send(text)
         return { handled: true }
       },

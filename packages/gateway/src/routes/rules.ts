@@ -1,6 +1,6 @@
 import type { ApprovalRule, BoundDesk } from '@askback/core'
 import { actor } from '@askback/protocol'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { CallAccess } from '../access/call-access.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import { okResponse, ok } from './schemas.js'

@@ -1,5 +1,5 @@
 import { interaction, sessionEvent } from '@askback/protocol'
-import { z } from 'zod'
+import * as z from 'zod'
 
 export const sessionParams = z.object({ id: z.string() })
 export const interactionParams = z.object({ id: z.string(), interactionId: z.string() })

@@ -8,7 +8,7 @@ import {
   session,
   adoptBody,
 } from '@askback/protocol'
-import { z } from 'zod'
+import * as z from 'zod'
 import { newTags } from '../access/authorizer.js'
 import { readablePage, withTags } from '../access/call-access.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { personName } from '../credentials/people.js'
 import { idempotent, secretSeed } from '../http/idempotent.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'

@@ -1,5 +1,5 @@
 import { toolCallBody, toolResultBody } from '@askback/protocol'
-import { z } from 'zod'
+import * as z from 'zod'
 import { readSource } from '../http/authenticate.js'
 import { route, type ApiRoute } from '../route.js'
 import { okResponse, ok, sessionParams } from './schemas.js'

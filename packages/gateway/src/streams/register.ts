@@ -9,7 +9,7 @@ import {
 import { AskbackError, MAX_JSON_DEPTH, sessionEvent } from '@askback/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
-import { z } from 'zod'
+import * as z from 'zod'
 import { sendResponse } from '../http/responses.js'
 import { route, type ApiRoute } from '../route.js'
 import { sessionParams } from '../routes/schemas.js'

@@ -1,5 +1,5 @@
 import { AskbackError, copyJson, type Json } from '@askback/protocol'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Encoding } from './pages.js'
 
 const id = z.string().min(1).max(500)

@@ -6,7 +6,7 @@ import {
   type Interaction,
   type Json,
 } from '@askback/protocol'
-import { ShieldQuestion } from 'lucide-react'
+import { ShieldQuestionMarkIcon } from '../icons.js'
 import { useId, type KeyboardEvent } from 'react'
 import { useHasMounted } from '../card-focus.js'
 import { CallInput, OtherCommandInput } from '../content/call-input.js'
@@ -58,7 +58,7 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
       control={control}
       open={open}
       guard={guard}
-      icon={<ShieldQuestion />}
+      icon={<ShieldQuestionMarkIcon />}
       title={t('Approval needed')}
       outcome={approvalLabel(control.interaction, t)}
       summary={<ApprovalSummary interaction={control.interaction} />}

@@ -1,5 +1,5 @@
 import type { Json } from '@askback/protocol'
-import { Columns2 } from 'lucide-react'
+import { Columns2Icon } from '../icons.js'
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from 'react'
 import { useMustSee, useObstacle } from '../guard/card-guard.js'
 import { MustSee } from '../guard/must-see.js'
@@ -72,7 +72,7 @@ export function EditInput({ title, edits }: { title: ReactNode; edits: FileEdit[
         toggle &&
         hasTwoSides && (
           <button type="button" className="ab-code-tool" aria-pressed={isSplit} onClick={toggle}>
-            <Columns2 aria-hidden />
+            <Columns2Icon aria-hidden />
             Side by side
           </button>
         )

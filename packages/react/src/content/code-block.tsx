@@ -1,12 +1,11 @@
-import { Check, Copy } from 'lucide-react'
+import { CheckIcon, CopyIcon } from '../icons.js'
 import { createContext, memo, useContext, useEffect, useMemo, useState } from 'react'
 import { CardGuardContext } from '../guard/card-guard.js'
-import { languageOf, tokensOf, type HighlightedLine, type Language } from './highlighter.js'
+import { CodeHighlighterContext, type HighlightedLine } from '../code-highlighter.js'
 import { LongText } from './long-text.js'
 import { SafeText } from './safe-text.js'
 import { formatBlankLines } from './text-labels.js'
 import { groupBlankLines } from './text-segments.js'
-import { workerCall } from './worker-call.js'
 
 export interface CodeBlockProps {
   code: string
@@ -19,7 +18,7 @@ const MAX_HIGHLIGHTED_CHARACTERS = 20_000
 /** Whether the text around is still being written. Its code is highlighted when it is complete. */
 export const IsStreamingContext = createContext(false)
 
-/** A block of code with highlighting and a button to copy it. */
+/** A block of code with a button to copy it, and with colours if there is a highlighter for its language. */
 export const CodeBlock = memo(function CodeBlock({ code, language }: CodeBlockProps) {
   const lines = useHighlighted(code, language)
   const { hasCopied, copy } = useCopy(code)
@@ -28,7 +27,7 @@ export const CodeBlock = memo(function CodeBlock({ code, language }: CodeBlockPr
       <div className="ab-code-bar">
         <span>{language ? <SafeText text={language} as="code" /> : 'text'}</span>
         <button type="button" className="ab-icon-button" onClick={copy} aria-label="Copy the code">
-          {hasCopied ? <Check aria-hidden /> : <Copy aria-hidden />}
+          {hasCopied ? <CheckIcon aria-hidden /> : <CopyIcon aria-hidden />}
         </button>
       </div>
       {lines === null ? <LongText text={code} label="Code" /> : <Highlighted lines={lines} />}
@@ -67,49 +66,24 @@ function isBlank(line: HighlightedLine): boolean {
 
 function useHighlighted(code: string, language: string | undefined): HighlightedLine[] | null {
   const isStreaming = useContext(IsStreamingContext)
+  const highlighter = useContext(CodeHighlighterContext)
   const [done, setDone] = useState<{ code: string; lines: HighlightedLine[] | null } | null>(null)
 
   useEffect(() => {
-    if (isStreaming || language === undefined || code.length > MAX_HIGHLIGHTED_CHARACTERS) return
+    if (!highlighter || isStreaming || language === undefined) return
+    if (code.length > MAX_HIGHLIGHTED_CHARACTERS) return
     let isOutdated = false
     // Code without colours is as readable, so a grammar that fails is not reported.
-    highlight(code, language).then(
+    highlighter.highlight(code, language).then(
       (lines) => !isOutdated && setDone({ code, lines }),
       () => undefined,
     )
     return () => {
       isOutdated = true
     }
-  }, [code, language, isStreaming])
+  }, [highlighter, code, language, isStreaming])
 
   return done?.code === code ? done.lines : null
-}
-
-export interface HighlightInput {
-  code: string
-  language: Language
-}
-
-const worker = workerCall(
-  () => new Worker(new URL('./highlight-worker.js', import.meta.url), { type: 'module' }),
-  ({ code, language }: HighlightInput) => tokensOf(code, language),
-)
-
-/** The highlighted lines of a code; `null` for a language that is not known. */
-async function highlight(code: string, language: string): Promise<HighlightedLine[] | null> {
-  const name = languageOf(language)
-  return name === null ? null : worker.call({ code, language: name })
-}
-
-/**
- * Starts the worker that highlights code. Starting it can block the page for a moment, so call it while the page is
- * idle, before the first code appears. Without this call it starts with the first code.
- *
- * @example
- * requestIdleCallback(() => prepareHighlighting())
- */
-export function prepareHighlighting(): void {
-  worker.prepare()
 }
 
 const SHOW_COPIED_MS = 1500

@@ -1,5 +1,5 @@
-import type { HighlightInput } from './code-block.js'
-import { tokensOf } from './highlighter.js'
+import type { HighlightInput } from './shiki-highlighter.js'
+import { tokensOf } from './shiki-tokens.js'
 import { serveCalls } from './worker-call.js'
 
 serveCalls(({ code, language }: HighlightInput) => tokensOf(code, language))

@@ -1,5 +1,5 @@
 import type { Json } from '@askback/protocol'
-import { ChevronRight } from 'lucide-react'
+import { ChevronRightIcon } from '../icons.js'
 import { useState } from 'react'
 import { useObstacle } from '../guard/card-guard.js'
 import { SafeText } from './safe-text.js'
@@ -41,7 +41,7 @@ function Branch({ value, name }: { value: Json[] | { [key: string]: Json }; name
           aria-expanded={isOpen}
           onClick={() => setOpen(!isOpen)}
         >
-          <ChevronRight aria-hidden />
+          <ChevronRightIcon aria-hidden />
           <SafeText text={name} as="code" />
           <span className="ab-quiet">{amount}</span>
         </button>

@@ -1,6 +1,6 @@
 import type { SessionView } from '@askback/client'
 import { pendingOf, type ByKind, type Interaction, type SessionState } from '@askback/protocol'
-import { ArrowDown, CloudOff } from 'lucide-react'
+import { ArrowDownIcon, CloudOffIcon } from '../icons.js'
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
 import { settlementText } from '../interaction/settlement.js'
 import { useViewer } from '../askback-provider.js'
@@ -85,7 +85,7 @@ export function Conversation({ sessionId, empty, banner = true }: ConversationPr
         </div>
         {!isAtEnd && (
           <button type="button" className="ab-to-end" onClick={goToEnd}>
-            <ArrowDown aria-hidden />
+            <ArrowDownIcon aria-hidden />
             {t(layout?.waiting ? 'An answer is needed' : 'Latest')}
           </button>
         )}
@@ -115,7 +115,7 @@ function ConnectionBanner({ view, onRetry }: { view: SessionView; onRetry: () =>
     t('The gateway cannot be reached. Askback keeps your answers and sends them when it is back.')
   return (
     <p className="ab-banner" role="status" data-tone={state ? undefined : 'bad'}>
-      <CloudOff aria-hidden />
+      <CloudOffIcon aria-hidden />
       <span>{message}</span>
       <button type="button" className="ab-button" data-size="small" onClick={onRetry}>
         {t('Try now')}

@@ -1,5 +1,5 @@
 import type { Container, Layout, LayoutBlock } from '@askback/client'
-import { ChevronRight } from 'lucide-react'
+import { ChevronRightIcon } from '../icons.js'
 import { memo, useState } from 'react'
 import { Markdown } from '../content/markdown.js'
 import { SafeText } from '../content/safe-text.js'
@@ -140,7 +140,7 @@ const Thinking = memo(function Thinking({ text, isStreaming }: { text: string; i
   return (
     <div className="ab-thinking">
       <button type="button" className="ab-fold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        <ChevronRight aria-hidden />
+        <ChevronRightIcon aria-hidden />
         <span data-streaming={isStreaming || undefined}>{t(isStreaming ? 'Thinking…' : 'Thought')}</span>
       </button>
       {isOpen && (

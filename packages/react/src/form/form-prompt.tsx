@@ -1,5 +1,5 @@
 import { fieldsOf, type FormField, type FormRequest } from '@askback/protocol'
-import { ClipboardList } from 'lucide-react'
+import { ClipboardListIcon } from '../icons.js'
 import { useId, useRef } from 'react'
 import { Markdown } from '../content/markdown.js'
 import { SafeText } from '../content/safe-text.js'
@@ -46,7 +46,7 @@ export function FormPrompt({ interaction, open = interaction.status === 'pending
       control={control}
       open={open}
       guard={guard}
-      icon={<ClipboardList />}
+      icon={<ClipboardListIcon />}
       title={t('A form to fill in')}
       onRetry={submit}
       unsent={control.unsent}

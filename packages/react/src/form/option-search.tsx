@@ -1,5 +1,5 @@
 import type { FormField, Json } from '@askback/protocol'
-import { X } from 'lucide-react'
+import { XIcon } from '../icons.js'
 import { useDeferredValue, useMemo, useState } from 'react'
 import { formatNumber } from '../content/text-labels.js'
 import { useLabels } from '../labels.js'
@@ -111,7 +111,7 @@ function ChosenOptions({ options, isDisabled, onRemove }: ChosenOptionsProps) {
             aria-label={t('Remove {option}', { option: label })}
             onClick={() => onRemove(option)}
           >
-            <X aria-hidden />
+            <XIcon aria-hidden />
           </button>
         </li>
       ))}

@@ -1,5 +1,5 @@
 import type { Interaction, Session } from '@askback/protocol'
-import { ArrowUpRight } from 'lucide-react'
+import { ArrowUpRightIcon } from '../icons.js'
 import {
   useCallback,
   useEffect,
@@ -136,7 +136,7 @@ function InboxItem({ interaction, session, serverNow, onOpenSession }: InboxItem
             <SafeText text={agent} />
           </span>
         )}
-        {onOpenSession && <ArrowUpRight aria-hidden />}
+        {onOpenSession && <ArrowUpRightIcon aria-hidden />}
       </button>
       <SessionFactsContext.Provider value={facts}>
         <InteractionView interaction={interaction} />

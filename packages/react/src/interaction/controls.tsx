@@ -1,4 +1,4 @@
-import { LoaderCircle } from 'lucide-react'
+import { LoaderCircleIcon } from '../icons.js'
 import { useContext, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from 'react'
 import { CardGuardContext, useMustSee } from '../guard/card-guard.js'
 import type { InteractionCardControl } from './use-interaction.js'
@@ -36,7 +36,7 @@ export function SubmitButton({ control, disabled, tone = 'primary', onPress, chi
         if (!guard || guard.acceptsPress(event)) onPress()
       }}
     >
-      {isBusy && tone === 'primary' && <LoaderCircle className="ab-spin" aria-hidden />}
+      {isBusy && tone === 'primary' && <LoaderCircleIcon className="ab-spin" aria-hidden />}
       {children}
     </button>
   )

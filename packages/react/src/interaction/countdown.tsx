@@ -1,5 +1,5 @@
 import type { Interaction, OnTimeout } from '@askback/protocol'
-import { Clock } from 'lucide-react'
+import { ClockIcon } from '../icons.js'
 import { useDeadline } from './use-deadline.js'
 import { useLabels, type Label, type Translate } from '../labels.js'
 
@@ -23,7 +23,7 @@ export function Countdown({ interaction }: { interaction: Interaction }) {
       data-urgent={isUrgent || undefined}
       title={t(consequence(interaction.onTimeout))}
     >
-      <Clock aria-hidden />
+      <ClockIcon aria-hidden />
       <span role="timer">{label}</span>
     </span>
   )

@@ -1,4 +1,4 @@
-import { CloudOff, TriangleAlert } from 'lucide-react'
+import { CloudOffIcon, TriangleExclamationPointIcon } from '../icons.js'
 import { useId, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode, type RefObject } from 'react'
 import { useKeepFocus } from '../card-focus.js'
 import { SafeText } from '../content/safe-text.js'
@@ -145,7 +145,7 @@ function SubmissionFailure({ control, onRetry = control.retry }: SubmissionFailu
   if (phase === 'queued') {
     return (
       <p className="ab-notice" role="status">
-        <CloudOff aria-hidden />
+        <CloudOffIcon aria-hidden />
         {t('The gateway cannot be reached. Askback keeps your answer and sends it when it is back.')}
       </p>
     )
@@ -153,7 +153,7 @@ function SubmissionFailure({ control, onRetry = control.retry }: SubmissionFailu
   if (phase !== 'failed') return null
   return (
     <p className="ab-notice" data-tone="bad" role="alert">
-      <TriangleAlert aria-hidden />
+      <TriangleExclamationPointIcon aria-hidden />
       <span>
         {t('Your answer was not accepted.')} <SafeText text={error?.message ?? ''} />
       </span>

@@ -1,5 +1,14 @@
 import { isDefaultAnswer, type Interaction, type SettlementKind, type Via } from '@askback/protocol'
-import { Ban, Check, CircleSlash, Copy, Hourglass, RefreshCw, Undo2, X } from 'lucide-react'
+import {
+  BanIcon,
+  CheckIcon,
+  CircleSlashIcon,
+  CopyIcon,
+  HourglassIcon,
+  RefreshCwIcon,
+  Undo2Icon,
+  XIcon,
+} from '../icons.js'
 import type { ComponentType } from 'react'
 import { useCopy } from '../content/code-block.js'
 import { SafeText } from '../content/safe-text.js'
@@ -16,18 +25,18 @@ interface SettlementStyle {
 }
 
 const settlementStyles: Record<SettlementKind, SettlementStyle> = {
-  answered: { tone: 'good', word: 'Answered', icon: Check },
-  approved: { tone: 'good', word: 'Approved', icon: Check },
-  denied: { tone: 'bad', word: 'Denied', icon: X },
-  timed_out: { tone: 'gone', word: 'Timed out: nobody answered in time', icon: Hourglass },
-  cancelled: { tone: 'gone', word: 'Cancelled: the agent no longer waits for this', icon: CircleSlash },
-  superseded: { tone: 'gone', word: 'Replaced by a newer request', icon: RefreshCw },
+  answered: { tone: 'good', word: 'Answered', icon: CheckIcon },
+  approved: { tone: 'good', word: 'Approved', icon: CheckIcon },
+  denied: { tone: 'bad', word: 'Denied', icon: XIcon },
+  timed_out: { tone: 'gone', word: 'Timed out: nobody answered in time', icon: HourglassIcon },
+  cancelled: { tone: 'gone', word: 'Cancelled: the agent no longer waits for this', icon: CircleSlashIcon },
+  superseded: { tone: 'gone', word: 'Replaced by a newer request', icon: RefreshCwIcon },
 }
 
-const closedStyle: SettlementStyle = { tone: 'gone', word: 'Closed: the call has ended', icon: Ban }
+const closedStyle: SettlementStyle = { tone: 'gone', word: 'Closed: the call has ended', icon: BanIcon }
 
 /** Feedback on a plan is a denial on the wire, but not a refusal: the agent continues with it. */
-const adjustedStyle: SettlementStyle = { tone: 'gone', word: 'Changes requested', icon: Undo2 }
+const adjustedStyle: SettlementStyle = { tone: 'gone', word: 'Changes requested', icon: Undo2Icon }
 
 function styleOf({ kind, settlement }: Interaction): SettlementStyle {
   if (settlement === undefined) return closedStyle
@@ -139,7 +148,7 @@ export function UnsentText({ text }: { text: string }) {
         </bdi>
       </span>
       <button type="button" className="ab-button" data-tone="quiet" data-size="small" onClick={copy}>
-        {hasCopied ? <Check aria-hidden /> : <Copy aria-hidden />}
+        {hasCopied ? <CheckIcon aria-hidden /> : <CopyIcon aria-hidden />}
         {t(hasCopied ? 'Copied' : 'Copy')}
       </button>
     </p>

@@ -1,5 +1,5 @@
 import { copyJson, type Json } from '@askback/protocol'
-import { CircleHelp } from 'lucide-react'
+import { CircleQuestionMarkIcon } from '../icons.js'
 import { useId, useState } from 'react'
 import { LongText } from '../content/long-text.js'
 import { SafeText } from '../content/safe-text.js'
@@ -34,7 +34,7 @@ export function UnknownInteraction({
       control={control}
       open={open}
       guard={guard}
-      icon={<CircleHelp />}
+      icon={<CircleQuestionMarkIcon />}
       title={t('The agent needs an answer')}
       onRetry={answer.submit}
       unsent={answer.text.trim()}

@@ -1,5 +1,5 @@
 import { planReviewAnswer, type Interaction, type PlanDecision } from '@askback/protocol'
-import { ListChecks } from 'lucide-react'
+import { ListChecksIcon } from '../icons.js'
 import { useState } from 'react'
 import { useHasMounted } from '../card-focus.js'
 import { Markdown } from '../content/markdown.js'
@@ -33,7 +33,7 @@ export function PlanReview({ interaction, open = interaction.status === 'pending
       control={control}
       open={open}
       guard={guard}
-      icon={<ListChecks />}
+      icon={<ListChecksIcon />}
       title={t('A plan to review')}
       outcome={decisionLabel(control.interaction, t)}
       unsent={control.unsent}

@@ -1,4 +1,4 @@
-import { MessageCircleQuestion } from 'lucide-react'
+import { MessageCircleQuestionMarkIcon } from '../icons.js'
 import { useId, useState, type KeyboardEvent } from 'react'
 import { focusEnclosingCard, useHasMounted } from '../card-focus.js'
 import { SafeText } from '../content/safe-text.js'
@@ -65,7 +65,7 @@ export function QuestionPrompt({ interaction, open = interaction.status === 'pen
       control={control}
       open={open}
       guard={guard}
-      icon={<MessageCircleQuestion />}
+      icon={<MessageCircleQuestionMarkIcon />}
       title={title}
       summary={<QuestionSummary interaction={control.interaction} questions={questions} />}
       unsent={control.unsent}

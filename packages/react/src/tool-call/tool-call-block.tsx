@@ -1,23 +1,23 @@
 import type { ToolBlock, ToolStatus } from '@askback/client'
 import type { Json } from '@askback/protocol'
 import {
-  Ban,
-  Bot,
-  Check,
-  ChevronRight,
-  CircleDashed,
-  CirclePause,
-  FileText,
-  Globe,
-  Hourglass,
-  LoaderCircle,
-  PencilLine,
-  Search,
-  SquareTerminal,
-  Undo2,
-  Wrench,
-  X,
-} from 'lucide-react'
+  BanIcon,
+  BotIcon,
+  CheckIcon,
+  ChevronRightIcon,
+  CircleDashedIcon,
+  CirclePauseIcon,
+  FileTextIcon,
+  GlobeIcon,
+  HourglassIcon,
+  LoaderCircleIcon,
+  PencilLineIcon,
+  SearchIcon,
+  SquareTerminalIcon,
+  Undo2Icon,
+  WrenchIcon,
+  XIcon,
+} from '../icons.js'
 import { memo, useId, useState, type ReactNode } from 'react'
 import { CallInput } from '../content/call-input.js'
 import { describeCall, type CallDescription } from '../content/describe-call.js'
@@ -61,7 +61,7 @@ export const ToolCallBlock = memo(function ToolCallBlock({ call }: ToolCallBlock
         </code>
         {call.source !== null && <span className="ab-tool-source">{call.source}</span>}
         <ToolStatusLabel status={call.status} />
-        <ChevronRight className="ab-tool-chevron" aria-hidden />
+        <ChevronRightIcon className="ab-tool-chevron" aria-hidden />
       </button>
       {isOpen && (
         <div id={detailId} className="ab-tool-detail">
@@ -122,17 +122,17 @@ function partText(part: Json): string | null {
 }
 
 const statusStyles: Record<ToolStatus, { label: Label; icon: ReactNode; tone: string }> = {
-  streaming: { label: 'Preparing', icon: <LoaderCircle className="ab-spin" />, tone: 'busy' },
-  waiting: { label: 'Waiting for input', icon: <CirclePause />, tone: 'pending' },
-  running: { label: 'Running', icon: <LoaderCircle className="ab-spin" />, tone: 'busy' },
-  approved: { label: 'Approved', icon: <Check />, tone: 'good' },
-  done: { label: 'Done', icon: <Check />, tone: 'good' },
-  failed: { label: 'Failed', icon: <X />, tone: 'bad' },
-  denied: { label: 'Denied', icon: <Ban />, tone: 'gone' },
-  adjusted: { label: 'Changes requested', icon: <Undo2 />, tone: 'gone' },
-  timed_out: { label: 'Timed out', icon: <Hourglass />, tone: 'gone' },
-  cancelled: { label: 'Cancelled', icon: <Ban />, tone: 'gone' },
-  interrupted: { label: 'Interrupted', icon: <CircleDashed />, tone: 'gone' },
+  streaming: { label: 'Preparing', icon: <LoaderCircleIcon className="ab-spin" />, tone: 'busy' },
+  waiting: { label: 'Waiting for input', icon: <CirclePauseIcon />, tone: 'pending' },
+  running: { label: 'Running', icon: <LoaderCircleIcon className="ab-spin" />, tone: 'busy' },
+  approved: { label: 'Approved', icon: <CheckIcon />, tone: 'good' },
+  done: { label: 'Done', icon: <CheckIcon />, tone: 'good' },
+  failed: { label: 'Failed', icon: <XIcon />, tone: 'bad' },
+  denied: { label: 'Denied', icon: <BanIcon />, tone: 'gone' },
+  adjusted: { label: 'Changes requested', icon: <Undo2Icon />, tone: 'gone' },
+  timed_out: { label: 'Timed out', icon: <HourglassIcon />, tone: 'gone' },
+  cancelled: { label: 'Cancelled', icon: <BanIcon />, tone: 'gone' },
+  interrupted: { label: 'Interrupted', icon: <CircleDashedIcon />, tone: 'gone' },
 }
 
 /** Statuses without a problem are shown by their icon alone, and spoken by screen readers. */
@@ -152,13 +152,13 @@ export function ToolStatusLabel({ status }: { status: ToolStatus }) {
 }
 
 const icons: Record<CallDescription['icon'], ReactNode> = {
-  command: <SquareTerminal />,
-  edit: <PencilLine />,
-  file: <FileText />,
-  search: <Search />,
-  web: <Globe />,
-  agent: <Bot />,
-  tool: <Wrench />,
+  command: <SquareTerminalIcon />,
+  edit: <PencilLineIcon />,
+  file: <FileTextIcon />,
+  search: <SearchIcon />,
+  web: <GlobeIcon />,
+  agent: <BotIcon />,
+  tool: <WrenchIcon />,
 }
 
 function ToolIcon({ icon }: Pick<CallDescription, 'icon'>) {

@@ -1,5 +1,5 @@
 import type { ToolBlock } from '@askback/client'
-import { ChevronRight, Layers } from 'lucide-react'
+import { ChevronRightIcon, LayersIcon } from '../icons.js'
 import { memo, useState } from 'react'
 import { formatNumber } from '../content/text-labels.js'
 import { useLabels } from '../labels.js'
@@ -31,7 +31,7 @@ export const ToolCallGroup = memo(function ToolCallGroup({ calls }: ToolCallGrou
     <div className="ab-tool-group">
       <button type="button" className="ab-tool-line" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <span className="ab-tool-icon" aria-hidden>
-          <Layers />
+          <LayersIcon />
         </span>
         <span className="ab-tool-words">
           {t('{count} tool calls', { count: formatNumber(calls.length) })}
@@ -44,7 +44,7 @@ export const ToolCallGroup = memo(function ToolCallGroup({ calls }: ToolCallGrou
         ) : (
           <ToolStatusLabel status={last.status} />
         )}
-        <ChevronRight className="ab-tool-chevron" aria-hidden />
+        <ChevronRightIcon className="ab-tool-chevron" aria-hidden />
       </button>
       {isOpen && (
         <div className="ab-tool-children">

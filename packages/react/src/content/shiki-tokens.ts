@@ -1,4 +1,5 @@
 import type { HighlighterCore } from 'shiki/core'
+import type { HighlightedLine } from '../code-highlighter.js'
 
 /** The languages that agents write most, each loaded when it is first needed. */
 const languages = {
@@ -43,12 +44,10 @@ const aliases: Record<string, Language | undefined> = {
   zsh: 'bash',
 }
 
-export type HighlightedLine = { content: string; htmlStyle: Record<string, string> }[]
-
 let highlighter: Promise<HighlighterCore> | null = null
 
 /**
- * Highlights the lines of a code. The first code of a language takes long, so call it in a worker: see `highlight`.
+ * Highlights the lines of a code. The first code of a language takes long, so call it in a worker: see `shikiHighlighter`.
  */
 export async function tokensOf(code: string, language: Language): Promise<HighlightedLine[]> {
   const shiki = await (highlighter ??= loadHighlighter())
