@@ -19,7 +19,8 @@ import {
   type PackedPackage,
 } from './packages.js'
 
-const MB = 1_000_000
+/** As `du` counts. */
+const MB = 2 ** 20
 
 const tarballs = mkdtempSync(join(tmpdir(), 'askback-packed-'))
 let packages: PackedPackage[] = []

@@ -7,12 +7,12 @@
 
 export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-type Labels = Readonly<Record<string, string | number>>
+type MetricLabels = Readonly<Record<string, string | number>>
 
 interface Sample {
   /** What follows the name of the metric: nothing, `_bucket`, `_sum` or `_count`. */
   suffix?: '_bucket' | '_sum' | '_count'
-  labels?: Labels
+  labels?: MetricLabels
   value: number
 }
 
@@ -66,14 +66,14 @@ export class Counter implements Metric {
   readonly type = 'counter'
   readonly name: string
   readonly help: string
-  readonly #values = new Map<string, { labels: Labels; value: number }>()
+  readonly #values = new Map<string, { labels: MetricLabels; value: number }>()
 
   constructor({ name, help }: MetricOptions) {
     this.name = name
     this.help = help
   }
 
-  increment(labels: Labels): void {
+  increment(labels: MetricLabels): void {
     const key = JSON.stringify(labels)
     const counted = this.#values.get(key)
     if (counted) counted.value += 1
@@ -100,7 +100,7 @@ export class Histogram implements Metric {
     if (!hasLabels) this.#seriesOf()
   }
 
-  observe(value: number, labels?: Labels): void {
+  observe(value: number, labels?: MetricLabels): void {
     const { counts, sum } = this.#seriesOf(labels)
     let bucket = 0
     while (bucket < this.#bounds.length && value > this.#bounds[bucket]!) bucket++
@@ -123,7 +123,7 @@ export class Histogram implements Metric {
     })
   }
 
-  #seriesOf(labels: Labels = {}): Series {
+  #seriesOf(labels: MetricLabels = {}): Series {
     const key = Object.values(labels).join('\0')
     const known = this.#series.get(key)
     if (known) return known
@@ -135,7 +135,7 @@ export class Histogram implements Metric {
 }
 
 interface Series {
-  labels: Labels
+  labels: MetricLabels
   /** How many values are in each bucket; the last bucket has those above all bounds. */
   counts: number[]
   sum: { value: number }
@@ -153,7 +153,7 @@ async function formatMetric(metric: Metric): Promise<string> {
   ].join('\n')
 }
 
-function formatLabels(labels: Labels): string {
+function formatLabels(labels: MetricLabels): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(String(value))}"`)
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
 }
