@@ -105,8 +105,10 @@ export function createStore(
   const checkpoints = startCheckpoints(db, () => group, {
     everyMs: DEFAULT_EVERY_MS,
     maxFrames: DEFAULT_MAX_FRAMES,
-    // So a crash leaves little to do for the next start.
-    prepare: () => write(() => derived.write()),
+    // So a crash leaves little to do for the next start. A commit starts the timer of the next checkpoint, so there is none for nothing.
+    prepare: async () => {
+      if (!derived.isCurrent()) await write(() => derived.write())
+    },
     ...checkpoint,
   })
   const copies = liveCopies(db.path, checkpoints)
