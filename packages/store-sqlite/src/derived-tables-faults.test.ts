@@ -176,7 +176,7 @@ it('a backup that was made while appends waited is restored with what follows fr
   const script = await fill(store, 'a', 'word')
   await store.append(script.next(...ask('open', { expiresAt: 2_000_000_000_000 })))
   const draft = nextPath()
-  await store.copy(async ({ chunks }) => {
+  await store.copy!(async ({ chunks }) => {
     const parts: Uint8Array[] = []
     for await (const chunk of chunks) parts.push(chunk)
     writeFileSync(draft, Buffer.concat(parts))

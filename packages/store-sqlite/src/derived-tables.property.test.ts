@@ -75,7 +75,10 @@ function eventsOf(id: string, round: number): NewEvent[] {
   const steps: NewEvent[][] = [
     [toolCall(`call-${id}`), ...ask(id, { expiresAt: 2_000_000_000_000 + round })],
     [progress(id, ['half']), text('still working')],
-    [...answer(id, { message: `because of ${round}`, ...(round % 2 === 0 && { ruleId: `rule-${round}` }) })],
+    // With a rule an answer has two rows in the audit. The second must not take the place of an event, in whatever order these are.
+    round % 4 === 0
+      ? answer(id, { message: `because of ${round}`, ruleId: `rule-${round}` }).toReversed()
+      : answer(id, { message: `because of ${round}`, ...(round % 4 === 2 && { ruleId: `rule-${round}` }) }),
     [deliver(id), toolResult(`call-${id}`)],
     [
       ...ask(id),
