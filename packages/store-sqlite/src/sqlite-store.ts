@@ -192,11 +192,31 @@ export function createStore(
     return group.submit(change)
   }
 
+  const purging = new Set<number>()
+  /** After an erasure failed, perhaps when only the journal was left to be truncated. */
+  let mayJournalHoldErased = false
   async function purge(session: number): Promise<void> {
-    while (!(await write(() => eraser.purge(session))));
-    throwIfClosed()
-    await checkpoints.truncate()
+    purging.add(session)
+    try {
+      while (!(await write(() => eraser.purge(session))));
+      throwIfClosed()
+      await checkpoints.truncate()
+    } catch (error) {
+      mayJournalHoldErased = true
+      throw error
+    } finally {
+      purging.delete(session)
+    }
     void shrinkFile()
+  }
+
+  /** Erases every session that was hidden, also those whose erasure failed before: a repeated call must finish it. */
+  async function purgeHidden(): Promise<void> {
+    for (const session of await read(() => eraser.unfinished()))
+      if (!purging.has(session)) await purge(session)
+    if (!mayJournalHoldErased) return
+    await checkpoints.truncate()
+    mayJournalHoldErased = false
   }
 
   let isShrinking = false
@@ -277,17 +297,16 @@ export function createStore(
       }),
 
     async erase(sessionId, logId) {
-      const session = await write(() => {
+      await write(() => {
         const head = writer.head(sessionId)
-        if (isOtherLog(head, logId)) return undefined
+        if (isOtherLog(head, logId)) return
         kv.erase(`session/${sessionId}/`)
         // Nothing may be derived from this log once its rows are being erased.
         derived.write()
         if (head) eraser.hide(head.key)
         writer.forget(sessionId)
-        return head?.key
       })
-      if (session !== undefined) await purge(session)
+      await purgeHidden()
     },
 
     async copy(take) {
