@@ -1,5 +1,5 @@
 import type { Store } from '@askback/core'
-import { answer, ask, deliver, SessionScript, text, toolCall } from '@askback/core/testing'
+import { answer, ask, deliver, progress, SessionScript, text, toolCall } from '@askback/core/testing'
 import Database from 'libsql'
 import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -185,6 +185,21 @@ it('a backup that was made while appends waited is restored with what follows fr
   expect(finishBackup(draft, backup)).toMatchObject({ sessions: 1, pending: 1 })
   expect(restoreDatabase(backup, restored)).toMatchObject({ sessions: 1, pending: 1 })
   expect(await contentOf(start(restored))).toEqual(await contentOf(store))
+})
+
+it('an interaction whose id was used before starts again, also if both wait to be derived', async () => {
+  const store = start()
+  const script = new SessionScript('a')
+  await store.append(script.start())
+  await store.append(script.next(...ask('open'), progress('open', ['half'])))
+  await store.append(script.next(...answer('open', { message: 'before' }), deliver('open')))
+  await store.append(script.next(...ask('open', { toolCallId: 'another' })))
+  const { toolCallId, ...again } = (await store.interaction('open'))!
+  expect(toolCallId).toBe('another')
+  expect(again).toMatchObject({ status: 'pending' })
+  for (const field of ['progress', 'message', 'settlement', 'delivered'])
+    expect(again).not.toHaveProperty(field)
+  expect(findings(killed())).toEqual([])
 })
 
 it('ids that are not well-formed text lead to the same tables after a kill', async () => {

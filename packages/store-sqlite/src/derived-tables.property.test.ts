@@ -76,9 +76,9 @@ function eventsOf(id: string, round: number): NewEvent[] {
     [toolCall(`call-${id}`), ...ask(id, { expiresAt: 2_000_000_000_000 + round })],
     [progress(id, ['half']), text('still working')],
     // With a rule an answer has two rows in the audit. The second must not take the place of an event, in whatever order these are.
-    round % 4 === 0
+    round % 4 === 2
       ? answer(id, { message: `because of ${round}`, ruleId: `rule-${round}` }).toReversed()
-      : answer(id, { message: `because of ${round}`, ...(round % 4 === 2 && { ruleId: `rule-${round}` }) }),
+      : answer(id, { message: `because of ${round}`, ...(round % 4 === 0 && { ruleId: `rule-${round}` }) }),
     [deliver(id), toolResult(`call-${id}`)],
     [
       ...ask(id),

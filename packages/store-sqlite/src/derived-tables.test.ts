@@ -236,36 +236,51 @@ describe('checkpoints', () => {
   })
 })
 
-it('appends are synced also after a rollback failed', async () => {
-  const synced: boolean[] = []
-  let isSynced = true
-  let failsRollback = false
-  const store = start(path, (db) => ({
-    ...db,
-    setSync(isOn) {
-      db.setSync(isOn)
-      isSynced = isOn
-    },
-    commit() {
-      if (failsRollback) throw Object.assign(new Error('injected'), { code: 'SQLITE_IOERR_WRITE' })
-      db.commit()
-      synced.push(isSynced)
-    },
-    rollback() {
-      if (failsRollback) {
-        failsRollback = false
-        throw new Error('injected')
-      }
-      db.rollback()
-    },
-  }))
-  const script = new SessionScript('s')
-  await store.append(script.start())
-  failsRollback = true
-  await store.countPending().catch(() => undefined)
-  synced.length = 0
-  await expect
-    .poll(() => store.append(script.attempt(script.seq, text('x'))).catch(() => null))
-    .toEqual({ ok: true })
-  expect(synced).toEqual([true])
+describe('syncing', () => {
+  /** Notes for each commit whether it was synced. */
+  function watchSyncs() {
+    const seen = { synced: [] as boolean[], failsRollback: false }
+    let isSynced = true
+    const store = start(path, (db) => ({
+      ...db,
+      setSync(isOn) {
+        db.setSync(isOn)
+        isSynced = isOn
+      },
+      commit() {
+        if (seen.failsRollback) throw Object.assign(new Error('injected'), { code: 'SQLITE_IOERR_WRITE' })
+        db.commit()
+        seen.synced.push(isSynced)
+      },
+      rollback() {
+        const fails = seen.failsRollback
+        seen.failsRollback = false
+        if (fails) throw new Error('injected')
+        db.rollback()
+      },
+    }))
+    return { store, seen }
+  }
+
+  it('happens for appends, also after a read that wrote the tables without', async () => {
+    const { store, seen } = watchSyncs()
+    const script = new SessionScript('s')
+    await store.append(script.start())
+    await store.countPending()
+    await store.append(script.next(text('x')))
+    expect(seen.synced).toEqual([true, false, true])
+  })
+
+  it('happens for appends also after a rollback failed', async () => {
+    const { store, seen } = watchSyncs()
+    const script = new SessionScript('s')
+    await store.append(script.start())
+    seen.failsRollback = true
+    await store.countPending()
+    seen.synced.length = 0
+    await expect
+      .poll(() => store.append(script.attempt(script.seq, text('x'))).catch(() => null))
+      .toEqual({ ok: true })
+    expect(seen.synced).toEqual([true])
+  })
 })
