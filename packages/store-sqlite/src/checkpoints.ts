@@ -8,7 +8,7 @@ export interface CheckpointOptions {
   everyMs: number
   /** With how many pages in the journal a checkpoint starts earlier. */
   maxFrames: number
-  /** Called before each checkpoint that the timer or a long journal started. */
+  /** Called before each checkpoint that the timer or a long journal started. If it fails, the checkpoint happens all the same. */
   prepare?: () => Promise<void>
 }
 
@@ -75,6 +75,8 @@ export function startCheckpoints(
     if (timer) clearTimeout(timer)
     timer = null
     Promise.resolve(prepare?.())
+      // For example on a full disk, where only a checkpoint makes room in the journal.
+      .catch(() => undefined)
       .then(() => checkpoint('PASSIVE'))
       .finally(() => (isRequested = false))
       .then(() => {

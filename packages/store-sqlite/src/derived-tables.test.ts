@@ -4,6 +4,7 @@ import type { NewEvent } from '@askback/protocol'
 import * as fc from 'fast-check'
 import Database from 'libsql'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkDatabase } from './deep-check.js'
 import { openDatabase, type OpenDatabase } from './open.js'
@@ -186,4 +187,100 @@ it('an append whose commit seemed to fail is in the tables if it is in the log',
   await store.append(script.next(...ask('j')))
   expect(await store.countPending()).toBe(1)
   expect((await store.audit({ limit: 10 })).items).toHaveLength(1)
+})
+
+describe('checkpoints', () => {
+  /** Counts the checkpoints, and lets commits fail while `isFull` says so. */
+  function watched(isFull: (checkpoints: number) => boolean) {
+    const seen = { checkpoints: 0 }
+    const db = openDatabase(path)
+    const store = createStore(
+      {
+        ...db,
+        commit() {
+          if (isFull(seen.checkpoints)) throw Object.assign(new Error('injected'), { code: 'SQLITE_FULL' })
+          db.commit()
+        },
+        async execAside(sql) {
+          await db.execAside(sql)
+          seen.checkpoints += 1
+        },
+      },
+      { checkpoint: { everyMs: 5 } },
+    )
+    open.push(store)
+    return { store, seen }
+  }
+
+  it('end when there is nothing more to write', async () => {
+    const { store, seen } = watched(() => false)
+    await store.append(new SessionScript('s').start())
+    const during = async (ms: number) => {
+      const before = seen.checkpoints
+      await delay(ms)
+      return seen.checkpoints - before
+    }
+    await expect.poll(() => seen.checkpoints).toBeGreaterThan(0)
+    await expect.poll(() => during(100)).toBe(0)
+  })
+
+  it('happen although the tables cannot be written, because they make room in the journal', async () => {
+    let isFull = false
+    const { store } = watched((checkpoints) => isFull && checkpoints === 0)
+    const script = new SessionScript('s')
+    await store.append(script.start())
+    isFull = true
+    await expect
+      .poll(() => store.append(script.attempt(script.seq, text('x'))).catch(() => null))
+      .toEqual({ ok: true })
+  })
+})
+
+describe('syncing', () => {
+  /** Notes for each commit whether it was synced. */
+  function watchSyncs() {
+    const seen = { synced: [] as boolean[], failsRollback: false }
+    let isSynced = true
+    const store = start(path, (db) => ({
+      ...db,
+      setSync(isOn) {
+        db.setSync(isOn)
+        isSynced = isOn
+      },
+      commit() {
+        if (seen.failsRollback) throw Object.assign(new Error('injected'), { code: 'SQLITE_IOERR_WRITE' })
+        db.commit()
+        seen.synced.push(isSynced)
+      },
+      rollback() {
+        const fails = seen.failsRollback
+        seen.failsRollback = false
+        if (fails) throw new Error('injected')
+        db.rollback()
+      },
+    }))
+    return { store, seen }
+  }
+
+  it('happens for appends, also after a read that wrote the tables without', async () => {
+    const { store, seen } = watchSyncs()
+    const script = new SessionScript('s')
+    await store.append(script.start())
+    await store.countPending()
+    await store.append(script.next(text('x')))
+    expect(seen.synced).toEqual([true, false, true])
+  })
+
+  it('happens for appends also after a rollback failed', async () => {
+    const { store, seen } = watchSyncs()
+    const script = new SessionScript('s')
+    await store.append(script.start())
+    seen.failsRollback = true
+    await store.countPending()
+    seen.synced.length = 0
+    await expect
+      .poll(() => store.append(script.attempt(script.seq, text('x'))).catch(() => null))
+      .toEqual({ ok: true })
+    expect(seen.synced).toEqual([true])
+  })
 })

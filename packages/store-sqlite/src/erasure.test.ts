@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { erasure } from './erasure.js'
 import { openDatabase } from './open.js'
-import { sqliteStore } from './sqlite-store.js'
+import { createStore, sqliteStore } from './sqlite-store.js'
 import { testFolder } from './testing/files.js'
 
 let work: ReturnType<typeof testFolder>
@@ -75,6 +75,29 @@ it('is finished after the next start if a crash interrupted it, and hidden until
     await store.kv.put('turn', turn, turn === 0 ? null : (await store.kv.get('turn'))!.version)
   await store.close()
   expect(onDisk('rosebud')).toBe(false)
+})
+
+it.each(['before', 'after'])('a second erasure finishes one that failed %s a commit', async (when) => {
+  for (let failing = 1; failing <= 4; failing++) {
+    const db = openDatabase(join(folder, `${when}-${failing}.db`))
+    let left = Infinity
+    const fail = () => {
+      throw Object.assign(new Error('injected'), { code: 'SQLITE_FULL' })
+    }
+    const commit = () => {
+      const isFailing = --left === 0
+      if (isFailing && when === 'before') fail()
+      db.commit()
+      if (isFailing) fail()
+    }
+    const store = createStore({ ...db, commit })
+    await fill(store, 'gone', 'rosebud')
+    left = failing
+    await expect(store.erase('gone')).rejects.toThrow('the disk is full')
+    await store.erase('gone')
+    expect(onDisk('rosebud')).toBe(false)
+    await store.close()
+  }
 })
 
 async function fill(

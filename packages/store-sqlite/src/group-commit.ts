@@ -52,6 +52,8 @@ export function groupCommit(
   let running: Promise<void> | null = null
   let committing: Promise<void> | null = null
   let failedSync: { error: unknown } | null = null
+  /** False during `runUnsynced`, and after it if the connection was left in a transaction, where this cannot be changed. */
+  let isSynced = true
 
   /** Runs one transaction after the other, and tasks between them, until nothing is left. */
   async function run(): Promise<void> {
@@ -87,6 +89,7 @@ export function groupCommit(
     }
     try {
       if (failedSync) throw failedSync.error
+      if (!isSynced) setSync(true)
       const before = db.changes()
       db.begin()
       for (const write of group) write.run()
@@ -102,6 +105,19 @@ export function groupCommit(
     }
     succeed()
     return undefined
+  }
+
+  function setSync(isOn: boolean): void {
+    db.setSync(isOn)
+    isSynced = isOn
+  }
+
+  function restoreSync(): void {
+    try {
+      setSync(true)
+    } catch {
+      // After a failed rollback. Then the next transaction sets it before it begins, or fails.
+    }
   }
 
   function commitIfPossible(): void {
@@ -154,7 +170,7 @@ export function groupCommit(
       })
     },
     runUnsynced<T>(work: () => T) {
-      db.setSync(false)
+      setSync(false)
       try {
         db.begin()
         const result = work()
@@ -164,7 +180,7 @@ export function groupCommit(
         rollback()
         throw error
       } finally {
-        db.setSync(true)
+        restoreSync()
       }
     },
     get committing() {

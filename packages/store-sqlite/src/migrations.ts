@@ -66,6 +66,9 @@ const migrations = [
 
 export const VERSION = migrations.length
 
+/** Since this version a database records what was acknowledged, and has checksums. */
+export const FIRST_MARKED_VERSION = 3
+
 /** In the header of the file, to distinguish our databases from those of other programs. */
 const APPLICATION_ID = 0x61736b62
 

@@ -2,6 +2,7 @@ import { createDesk } from '@askback/core'
 import { SessionScript, text } from '@askback/core/testing'
 import Database from 'libsql'
 import {
+  copyFileSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -13,8 +14,8 @@ import {
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkCanStart, openDatabase } from './open.js'
-import { sqliteStore } from './sqlite-store.js'
-import { testFolder } from './testing/files.js'
+import { acceptLoss, sqliteStore } from './sqlite-store.js'
+import { copyAsKilled, testFolder } from './testing/files.js'
 
 let work: ReturnType<typeof testFolder>
 let folder: string
@@ -50,6 +51,25 @@ describe('a database of an older version', () => {
     expect(await again.interactionsOf(session.id, interaction.toolCallId)).toEqual([interaction])
     await again.close()
   })
+})
+
+it('a database of the last version that lost acknowledged writes is not migrated', async () => {
+  const store = sqliteStore({ path })
+  const script = new SessionScript('s')
+  await store.append(script.start())
+  const copy = copyAsKilled(path, join(folder, 'copy.db'))
+  const raw = new Database(copy)
+  raw.exec("DELETE FROM meta WHERE key = 'derived'; PRAGMA user_version = 3")
+  raw.close()
+  await store.append(script.next(text('acknowledged')))
+  copyFileSync(`${path}-mark`, `${copy}-mark`)
+  await store.close()
+  expect(() => checkCanStart(copy)).toThrow('lacks writes that were acknowledged')
+  expect(() => sqliteStore({ path: copy })).toThrow('lacks writes that were acknowledged')
+  expect(acceptLoss(copy)).toContain('lacks writes')
+  const left = sqliteStore({ path: copy })
+  expect(await left.countSessions()).toBe(1)
+  await left.close()
 })
 
 describe('the writing connection', () => {

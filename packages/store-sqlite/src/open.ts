@@ -7,7 +7,7 @@ import { closeAsFound, markOpenHere, removeOwner, withLock, writeOwner } from '.
 import { completeDerivedTables } from './derived-tables.js'
 import { erasure, INCREMENTAL } from './erasure.js'
 import { readMark, startMark, type Mark } from './mark.js'
-import { migrate, VERSION, versionOf } from './migrations.js'
+import { FIRST_MARKED_VERSION, migrate, versionOf } from './migrations.js'
 
 export interface OpenOptions {
   /**
@@ -41,7 +41,7 @@ export function openDatabase(file: string, { acceptLoss = false }: OpenOptions =
     const version = versionOf(db)
     if (version === 0 && !acceptLoss && readMark(path) !== null)
       throw new IncompleteError(missingDatabase(path))
-    if (version === VERSION) {
+    if (version >= FIRST_MARKED_VERSION) {
       if (acceptLoss) checkRecent(opened, path)
       else throwIfIncomplete(opened)
     }
@@ -58,7 +58,7 @@ export function checkCanStart(file: string): void {
   // A start would create a database that is missing or empty.
   if (!statSync(file, { throwIfNoEntry: false })?.size) return
   withLock(file, (db, path, wasInUse) => {
-    if (versionOf(db) === VERSION) {
+    if (versionOf(db) >= FIRST_MARKED_VERSION) {
       const opened = connection(db, path)
       throwIfIncomplete(opened)
       // A store reads this first.

@@ -115,8 +115,10 @@ export function createStore(
   const checkpoints = startCheckpoints(db, () => group, {
     everyMs: DEFAULT_EVERY_MS,
     maxFrames: DEFAULT_MAX_FRAMES,
-    // So a crash leaves little to do for the next start.
-    prepare: () => write(() => derived.write()),
+    // So a crash leaves little to do for the next start. A commit starts the timer of the next checkpoint, so there is none for nothing.
+    prepare: async () => {
+      if (!derived.isCurrent()) await write(() => derived.write())
+    },
     ...checkpoint,
   })
   const copies = liveCopies(db.path, checkpoints)
@@ -200,11 +202,31 @@ export function createStore(
     return group.submit(change)
   }
 
+  const purging = new Set<number>()
+  /** After an erasure failed, perhaps when only the journal was left to be truncated. */
+  let mayJournalHoldErased = false
   async function purge(session: number): Promise<void> {
-    while (!(await write(() => eraser.purge(session))));
-    throwIfClosed()
-    await checkpoints.truncate()
+    purging.add(session)
+    try {
+      while (!(await write(() => eraser.purge(session))));
+      throwIfClosed()
+      await checkpoints.truncate()
+    } catch (error) {
+      mayJournalHoldErased = true
+      throw error
+    } finally {
+      purging.delete(session)
+    }
     void shrinkFile()
+  }
+
+  /** Erases every session that was hidden, also those whose erasure failed before: a repeated call must finish it. */
+  async function purgeHidden(): Promise<void> {
+    for (const session of await read(() => eraser.unfinished()))
+      if (!purging.has(session)) await purge(session)
+    if (!mayJournalHoldErased) return
+    await checkpoints.truncate()
+    mayJournalHoldErased = false
   }
 
   let isShrinking = false
@@ -285,17 +307,16 @@ export function createStore(
       }),
 
     async erase(sessionId, logId) {
-      const session = await write(() => {
+      await write(() => {
         const head = writer.head(sessionId)
-        if (isOtherLog(head, logId)) return undefined
+        if (isOtherLog(head, logId)) return
         kv.erase(`session/${sessionId}/`)
         // Nothing may be derived from this log once its rows are being erased.
         derived.write()
         if (head) eraser.hide(head.key)
         writer.forget(sessionId)
-        return head?.key
       })
-      if (session !== undefined) await purge(session)
+      await purgeHidden()
     },
 
     async copy(take) {

@@ -1,4 +1,4 @@
-import { callerInput, type Actor, type Via } from '@askback/protocol'
+import { AskbackError, callerInput, type Actor, type StandardSchema, type Via } from '@askback/protocol'
 import { parseInput } from '../kinds/kinds.js'
 import { optional } from '../optional.js'
 import type { Fence } from '../store/store.js'
@@ -30,7 +30,8 @@ export interface Caller {
    */
   readonly id?: string | undefined
   /**
-   * An agent may not declare the answer to its own approval or plan review (L5).
+   * An agent may not declare the answer to its own approval or plan review (L5), nor do what is for people: answer, send messages,
+   * change the permission mode, delete sessions and rules.
    *
    * @default 'person'
    */
@@ -54,6 +55,32 @@ export type ActedBy = Pick<Caller, 'by' | 'via'>
 export function checkedCaller(caller: Caller): Caller {
   const { by, ...rest } = parseInput(callerInput, caller, 'the caller')
   return Object.freeze(optional({ ...rest, by: by && Object.freeze(optional(by)) }))
+}
+
+/** `id` is not among them: a new session has one. */
+const FIELDS = ['by', 'via', 'role', 'fence'] as const satisfies readonly (keyof Caller)[]
+
+/** The error for an input that names a caller: without types it would look as if the call were made in that caller's name. */
+export function namedCaller(input: unknown): AskbackError | null {
+  if (typeof input !== 'object' || input === null) return null
+  const named = FIELDS.find((field) => field in input && Reflect.get(input, field) !== undefined)
+  if (named === undefined) return null
+  return new AskbackError(
+    'invalid_request',
+    `The input of a call has no \`${named}\`: bind the caller once, with desk.as({ by, via }).`,
+  )
+}
+
+/** Parses the input of a command. Every input goes through here, so that none can name another caller than the one that is bound. */
+export function parseCallInput<Output>(schema: StandardSchema<Output>, input: unknown, what: string): Output {
+  const refusal = namedCaller(input)
+  if (refusal) throw refusal
+  return parseInput(schema, input, what)
+}
+
+/** Throws `forbidden` for what only people may do. */
+export function checkIsPerson({ role }: Caller, what: string): void {
+  if (role === 'agent') throw new AskbackError('forbidden', `An agent may not ${what}: only a person may.`)
 }
 
 /** The fields for a command, without those that are undefined. */

@@ -30,9 +30,16 @@ import {
   type ToolCallBody,
 } from '@askback/protocol'
 import type { Adoption } from '../adopt/adoption.js'
-import { actedBy, receiverOf, type Caller, type PersonCaller } from '../decide/caller.js'
+import {
+  actedBy,
+  checkIsPerson,
+  namedCaller,
+  parseCallInput as parse,
+  receiverOf,
+  type Caller,
+  type PersonCaller,
+} from '../decide/caller.js'
 import type { Command, ReportedEvent } from '../decide/command.js'
-import { parseInput as parse } from '../kinds/kinds.js'
 import { optional } from '../optional.js'
 import { answerToolCall, checkKnownByCall, type ToolCallAnswer } from './commands/answer-tool-call.js'
 import { createSession, ensureSession } from './commands/create-session.js'
@@ -103,6 +110,7 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
     this: BoundDesk<PersonCaller>,
     body: AdoptBody,
   ): Promise<{ session: Session; created: boolean }> {
+    checkIsPerson(this.caller, 'adopt a session')
     const history = parse(adoptBody, copyJson(body, 'the history'), 'the history')
     const { sessionId, created } = await this.#parts.adoption.adopt(history, personOf(this.caller))
     return { session: await this.#engine.read(sessionId, sessionOf), created }
@@ -122,6 +130,7 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
       toolCallId?: string | undefined
     },
   ): Promise<{ interaction: Interaction; events: SessionEvent[] }> {
+    checkIsPerson(this.caller, 'answer')
     const given = parse(respondInput, input, 'the answer')
     const answer = copyJson(given.answer, 'answer')
     const { interactionId, digest, toolCallId, idempotencyKey } = given
@@ -129,9 +138,9 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
     const key = sessionKey(sessionId, 'respond', idempotencyKey, { interactionId, answer, digest })
     if (toolCallId !== undefined && digest === undefined)
       await checkKnownByCall(this.#engine, { sessionId, toolCallId, interactionId }, key)
-    const { by, via = 'direct' } = this.caller
+    const { by, via = 'direct', fence } = this.caller
     const command = { type: 'respond', interactionId, answer, via, digest, by } as const
-    const ran = await this.#engine.run(sessionId, command, { key })
+    const ran = await this.#engine.run(sessionId, command, { key, fence })
     return { interaction: this.#engine.view(ran.interaction!), events: ran.events }
   }
 
@@ -139,6 +148,7 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
   async answerToolCall(
     input: Repeatable & ToolCallAnswer & { sessionId: string; toolCallId: string },
   ): Promise<Interaction> {
+    checkIsPerson(this.caller, 'answer')
     // Checked before the schema, which would drop fields that must be refused.
     if (input?.kind === 'question') copyJson(input.answers ?? null, 'answers')
     const given = parse(answerToolCallInput, input, 'the answer')
@@ -149,10 +159,16 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
   async progress(
     input: Repeatable & { sessionId: string; interactionId: string; answers: unknown },
   ): Promise<Interaction> {
+    checkIsPerson(this.caller, 'answer')
     const { sessionId, interactionId, idempotencyKey, ...given } = parse(progressInput, input, 'the progress')
     const answers = copyJson(given.answers, 'answers')
     const key = sessionKey(sessionId, 'progress', idempotencyKey, { interactionId, answers })
-    const ran = await this.#engine.run(sessionId, { type: 'progress', interactionId, answers }, { key })
+    const { fence } = this.caller
+    const ran = await this.#engine.run(
+      sessionId,
+      { type: 'progress', interactionId, answers },
+      { key, fence },
+    )
     return this.#engine.view(ran.interaction!)
   }
 
@@ -163,9 +179,9 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
     const { interactionId, message, idempotencyKey } = given
     const sessionId = given.sessionId ?? (await this.#sessionOf(interactionId))
     const key = sessionKey(sessionId, 'cancel', idempotencyKey, { interactionId })
-    const { by, via } = this.caller
+    const { by, via, fence } = this.caller
     const command = { type: 'cancel', interactionId, ...optional({ by, via, message }) } as const
-    const ran = await this.#engine.run(sessionId, command, { key })
+    const ran = await this.#engine.run(sessionId, command, { key, fence })
     return { interaction: this.#engine.view(ran.interaction!), events: ran.events }
   }
 
@@ -184,6 +200,8 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
     interactionId: string,
     options: WaitOptions & { until?: StopSignal | 'now' } = {},
   ): Promise<Settlement | Interaction> {
+    const refusal = namedCaller(options)
+    if (refusal) return Promise.reject(refusal)
     const { sessionId: given, claim = true, signal, until } = options
     const { fence } = this.caller
     const to = claim ? receiverOf(this.caller) : null
@@ -203,14 +221,15 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
     this: BoundDesk<PersonCaller>,
     input: Repeatable & MessageBody & { sessionId: string },
   ): Promise<MessageRoute & { events: SessionEvent[]; repeated: boolean }> {
+    checkIsPerson(this.caller, 'send a message')
     const given = parse(messageInput, input, 'the message')
     const { sessionId, idempotencyKey, text, route = 'auto' } = given
     const { interactionId, questionIndex } = given
     const named = optional({ interactionId, questionIndex })
     const key = sessionKey(sessionId, 'message', idempotencyKey, { text, route, ...named })
-    const { via = 'direct' } = this.caller
+    const { via = 'direct', fence } = this.caller
     const command = { type: 'message', text, by: personOf(this.caller), via, route, ...named } as const
-    const ran = await this.#engine.run(sessionId, command, { key })
+    const ran = await this.#engine.run(sessionId, command, { key, fence })
     return {
       routed: ran.routed ?? 'agent',
       events: ran.events,
@@ -251,6 +270,7 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
     mode: PermissionMode,
     options: Repeatable = {},
   ): Promise<ControlResult> {
+    checkIsPerson(this.caller, 'change the permission mode')
     parse(permissionMode, mode, 'the permission mode')
     const command = { type: 'set_mode', mode, via: 'direct', ...actedBy(this.caller) } as const
     return this.#control(sessionId, command, options, { mode })
@@ -265,6 +285,7 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
 
   /** Cancels the pending interactions, ends the session and erases its log. The audit keeps the decisions. */
   async deleteSession(sessionId: string, options: Repeatable = {}): Promise<void> {
+    checkIsPerson(this.caller, 'delete a session')
     checkId(sessionId, 'session')
     const { idempotencyKey } = parse(repeatable, options, 'the options')
     // Not a key of the session, which would be erased with it.
@@ -280,6 +301,7 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
   }
 
   async deleteRule(id: string, options: Repeatable = {}): Promise<void> {
+    checkIsPerson(this.caller, 'delete a rule')
     checkId(id, 'rule')
     await deleteRule(this.#engine, this.caller, id, parse(repeatable, options, 'the options'))
   }
@@ -292,7 +314,8 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
   ): Promise<ControlResult> {
     const { idempotencyKey } = parse(repeatable, options, 'the options')
     const key = sessionKey(sessionId, command.type, idempotencyKey, body)
-    const { repeated = false, turnId } = await this.#engine.run(sessionId, command, { key })
+    const { fence } = this.caller
+    const { repeated = false, turnId } = await this.#engine.run(sessionId, command, { key, fence })
     return { repeated, ...(turnId !== undefined && { turnId }) }
   }
 

@@ -10,6 +10,7 @@ import type {
   QuestionRequest,
 } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
+import { namedCaller } from '../decide/caller.js'
 import type { ReportedEvent } from '../decide/command.js'
 import type { EditScope } from '../decide/edit-target.js'
 import type { InteractionKind } from '../kinds/kinds.js'
@@ -142,6 +143,8 @@ export class SessionHandle {
   }
 
   #request<Settled>(kind: string, request: unknown, options: AskOptions): Promise<Settled> {
+    const refusal = namedCaller(options)
+    if (refusal) return Promise.reject(refusal)
     const { signal, cancelOn } = options
     // `then` instead of `await`: an async function would keep the request in memory until the person answers.
     return this.#open(kind, request, options).then(({ interaction, created }) => {

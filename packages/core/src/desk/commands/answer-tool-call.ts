@@ -30,7 +30,7 @@ export type ToolCallAnswer = { digest?: string | undefined; interactionId?: stri
 /** Settles the pending interaction of a tool call. Refuses with `ambiguous` if more than one could be meant. */
 export async function answerToolCall(
   engine: Engine,
-  { by, via = 'direct' }: Caller,
+  { by, via = 'direct', fence }: Caller,
   input: Repeatable & ToolCallAnswer & { sessionId: string; toolCallId: string },
 ): Promise<Interaction> {
   const { sessionId, idempotencyKey, ...body } = input
@@ -52,7 +52,7 @@ export async function answerToolCall(
   const answer = copyJson(answerOf(item, input), 'answer')
   const { digest } = input
   const command = { type: 'respond', interactionId, answer, via, ...optional({ by, digest }) } as const
-  const { interaction } = await engine.run(sessionId, command, { key })
+  const { interaction } = await engine.run(sessionId, command, { key, fence })
   return interaction!
 }
 

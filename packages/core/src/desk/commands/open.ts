@@ -11,7 +11,7 @@ import {
   type OpenInput,
   type SessionEvent,
 } from '@askback/protocol'
-import { receiverOf, type Caller, type Role } from '../../decide/caller.js'
+import { parseCallInput, receiverOf, type Caller, type Role } from '../../decide/caller.js'
 import type { Anchoring, OpenCommand, PreparedRequest } from '../../decide/command.js'
 import { RENDEZVOUS_WAIT_MS } from '../../decide/rendezvous.js'
 import { applyAnswer } from '../../decide/settle.js'
@@ -34,7 +34,7 @@ export async function openInteraction(
   input: OpenInput,
   limits: RequestLimits,
 ): Promise<Opened> {
-  const body = parseWith(openInput, input, { code: 'invalid_request', what: 'the request' })
+  const body = parseCallInput(openInput, input, 'the request')
   const { sessionId, idempotencyKey, attach = false } = body
   const { role, fence } = caller
   const prepared = prepareRequest(body, { kind: engine.options.kind, role, ...limits })
