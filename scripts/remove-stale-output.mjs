@@ -1,4 +1,4 @@
-// Removes compiled files whose source no longer exists, and source maps of JavaScript, which earlier builds wrote. `tsc -b` leaves them,
+// Removes compiled files whose source no longer exists, and source maps, which earlier builds wrote. `tsc -b` leaves them,
 // and `npm pack` would publish them.
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ for (const name of readdirSync(join(root, 'packages'))) {
     const output = /^(.*?)(?:\.d\.ts|\.js)(?:\.map)?$/u.exec(path)
     if (!output) continue
     const source = join(root, 'packages', name, 'src', output[1] ?? '')
-    if (path.endsWith('.js.map')) rmSync(join(dist, path))
+    if (path.endsWith('.map')) rmSync(join(dist, path))
     else if (!existsSync(`${source}.ts`) && !existsSync(`${source}.tsx`)) rmSync(join(dist, path))
   }
 }

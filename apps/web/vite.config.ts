@@ -30,7 +30,7 @@ export default defineConfig({
 })
 
 /** The Markdown parser brings a polyfill of a function that every browser of the last years has. */
-export function nativeStructuredClone(): Plugin {
+function nativeStructuredClone(): Plugin {
   const polyfill = '@ungap/structured-clone'
   return {
     name: 'native-structured-clone',
