@@ -25,7 +25,8 @@ describe('the list of sessions', () => {
   it('shows the agent, title, status and number of pending requests of each session', async () => {
     const gateway = await serve()
     const page = await openWindow(gateway)
-    const icon = () => page.locator('link[rel=icon]').getAttribute('href')
+    const icon = () =>
+      page.locator('link[rel=icon]').evaluate((link: HTMLLinkElement) => new URL(link.href).pathname)
     await page.getByRole('button', { name: 'Take the tour' }).waitFor()
     await expect.poll(icon).toBe('/icon.svg')
     const item = await ask(gateway, database)
