@@ -160,5 +160,8 @@ export function mergeParts(...parts: PartialDecision[]): PartialDecision {
     for (const write of part.kv ?? []) kv.push(write)
     for (const settlement of part.settled ?? []) settled.push(settlement)
   }
-  return { events, ...(kv.length > 0 && { kv }), ...(settled.length > 0 && { settled }) }
+  const merged: PartialDecision = { events }
+  if (kv.length > 0) merged.kv = kv
+  if (settled.length > 0) merged.settled = settled
+  return merged
 }

@@ -97,7 +97,7 @@ export class CommandLoop {
 
   /** One function for all steps: a promise per step would cost as much as the steps. */
   async run(sessionId: string, command: Command, options: RunOptions = {}): Promise<CommandResult> {
-    const { key, fence } = options
+    const { key, fence, onWritten } = options
     const { cache } = this.#ports
     let contention: Contention | null = null
     let isWritten = false
@@ -165,7 +165,7 @@ export class CommandLoop {
         const claims = this.#claim(decision)
         let appended: { result: CommandResult; appending: Promise<AppendResult> }
         try {
-          appended = this.#append(log, decision, { ...options, found, now, claims, lockOwner })
+          appended = this.#append(log, decision, { found, now, claims, key, fence, lockOwner, onWritten })
         } catch (error) {
           this.#release(claims)
           throw error
