@@ -15,8 +15,6 @@ const allowed: Record<string, string> = {
     'the deep check must not share code with what it checks',
   'packages/react/src/approval/tool-approval.tsx | packages/react/src/plan-review/plan-review.tsx':
     'both are cards: they call their hooks and show an invalid request in the same way',
-  'packages/store-postgres/src/append-parameters.ts | packages/store-sqlite/src/derived-tables.ts':
-    'both switch over the events of interactions: one keeps their index in one append, the other their position in the log of a batch of appends',
 }
 
 describe('the repository', () => {

@@ -1,5 +1,12 @@
 import type { Append } from '@askback/core'
-import { auditRows, pendingChanges, sessionChange, sessionInfo, splitMessage } from '@askback/core/store'
+import {
+  auditRows,
+  indexedDeadline,
+  interactionChanges,
+  sessionChange,
+  sessionInfo,
+  splitMessage,
+} from '@askback/core/store'
 import type { SessionEvent } from '@askback/protocol'
 import type { SqlValue } from './database.js'
 import { keyText } from './stored-text.js'
@@ -35,7 +42,12 @@ export function appendParameters(appends: Append[]): SqlValue[] {
     for (const [id, call] of toolCallChanges(append.events))
       toolCalls.add(job, keyText(id), call.isCalled, call.isCalledAndEnded, call.isEnded)
     for (const [id, change] of interactionChanges(append.events)) {
-      const { tool, expires, request, progress, response, delivered, pending } = change
+      const { request, progress, response, delivered, pending } = change
+      const opened = request === null ? null : append.events[request]
+      const [tool, expires] =
+        opened?.type === 'interaction_request'
+          ? [keyText(opened.toolCallId), indexedDeadline(opened)]
+          : [null, null]
       interactions.add(job, keyText(id), tool, expires, request, progress, response, delivered, pending)
     }
     for (const { row, message } of append.events.flatMap(auditRows).map(splitMessage))
@@ -94,58 +106,4 @@ function toolCallChanges(events: SessionEvent[]): Map<string, ToolCallChange> {
     }
   }
   return calls
-}
-
-/** What an append changes in an interaction. Events are given by their index in the append. */
-interface InteractionChange {
-  tool: string | null
-  expires: number | null
-  request: number | null
-  progress: number | null
-  response: number | null
-  delivered: boolean
-  /** `null` where the append does not change it. */
-  pending: boolean | null
-}
-
-function interactionChanges(events: SessionEvent[]): Map<string, InteractionChange> {
-  const changes = new Map<string, InteractionChange>()
-  const changeOf = (id: string) => {
-    const none = {
-      tool: null,
-      expires: null,
-      request: null,
-      progress: null,
-      response: null,
-      delivered: false,
-      pending: null,
-    }
-    const change: InteractionChange = changes.get(id) ?? none
-    changes.set(id, change)
-    return change
-  }
-  for (const [index, event] of events.entries()) {
-    switch (event.type) {
-      case 'interaction_request':
-        Object.assign(changeOf(event.interactionId), {
-          tool: keyText(event.toolCallId),
-          // With `onTimeout: 'keep'` nothing happens at the deadline, so it is not indexed.
-          expires: event.onTimeout === 'keep' ? null : (event.expiresAt ?? null),
-          request: index,
-        })
-        break
-      case 'interaction_progress':
-        changeOf(event.interactionId).progress = index
-        break
-      case 'interaction_response':
-        changeOf(event.interactionId).response = index
-        break
-      case 'interaction_delivered':
-        changeOf(event.interactionId).delivered = true
-        break
-      default:
-    }
-  }
-  for (const [id, pending] of pendingChanges(events)) changeOf(id).pending = pending
-  return changes
 }

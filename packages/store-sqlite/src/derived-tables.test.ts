@@ -10,6 +10,7 @@ import { checkDatabase } from './deep-check.js'
 import { openDatabase, type OpenDatabase } from './open.js'
 import { createStore, sqliteStore } from './sqlite-store.js'
 import { copyAsKilled, testFolder } from './testing/files.js'
+import { contentOf, findings } from './testing/tables.js'
 
 let folder: ReturnType<typeof testFolder>
 let path: string
@@ -33,19 +34,6 @@ function start(at = path, change: (db: OpenDatabase) => OpenDatabase = (db) => d
 
 function killed(): string {
   return copyAsKilled(path, join(folder.path, `killed-${++copies}.db`))
-}
-
-/** Everything that the derived tables can say about these sessions and interactions. */
-async function contentOf(store: Store, ids: readonly string[]): Promise<unknown> {
-  return {
-    sessions: (await store.sessions({ limit: 100 })).items,
-    pending: (await store.pending({ limit: 100 })).items,
-    interactions: await Promise.all(ids.map((id) => store.interaction(id))),
-    calls: await Promise.all(ids.map((id) => store.toolCall(`of ${id}`, `call-${id}`))),
-    counts: [await store.countPending(), [...(await store.pendingCounts())]],
-    deadlines: await store.deadlines(),
-    audit: (await store.audit({ limit: 1000 })).items,
-  }
 }
 
 function waitingIn(file: string): number {
@@ -87,11 +75,10 @@ describe('after a kill', () => {
             if (reads) await store.countPending()
           }
           const at = killed()
-          const found: string[] = []
-          checkDatabase(at, (finding) => found.push(finding))
-          expect(found).toEqual([])
+          expect(findings(at)).toEqual([])
           const ids = [...scripts.keys()]
-          expect(await contentOf(start(at), ids)).toEqual(await contentOf(store, ids))
+          const content = { ids, sessions: ids.map((id) => `of ${id}`) }
+          expect(await contentOf(start(at), content)).toEqual(await contentOf(store, content))
           for (const each of open.splice(0)) await each.close()
           folder.remove()
           folder = testFolder()

@@ -1,4 +1,10 @@
-import { auditRows, pendingChanges, sessionChange, splitMessage } from '@askback/core/store'
+import {
+  auditRows,
+  indexedDeadline,
+  interactionChanges,
+  sessionChange,
+  splitMessage,
+} from '@askback/core/store'
 import type { AuditRow, EventOf, SessionEvent } from '@askback/protocol'
 import { parseStored, type Connection } from './connection.js'
 
@@ -147,7 +153,8 @@ function batchWriter(db: Connection): (appends: readonly LoggedAppend[]) => void
     `UPDATE interactions SET progress = ifnull(?, progress), response = ifnull(?, response),
        delivered = max(delivered, ?), pending = ifnull(?, pending) WHERE id = ?`,
   )
-  // One statement for all rows, which may have been written by a commit that seemed to fail. The texts are JSON themselves, so they have no NUL character, at which SQLite would cut them.
+  // One statement for all rows. IGNORE, because a commit that seemed to fail may have written them. The texts are JSON themselves, so
+  // they have no NUL character, at which SQLite would cut them.
   const insertAudit = db.write(
     `INSERT OR IGNORE INTO audit (place, body, message)
      SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?)`,
@@ -159,18 +166,23 @@ function batchWriter(db: Connection): (appends: readonly LoggedAppend[]) => void
     const interactions = new Map<string, InteractionRowChange>()
     const audit: [place: number, body: string, message: string | null][] = []
 
-    const changeOf = (id: string): InteractionRowChange => {
-      const known = interactions.get(id)
-      if (known) return known
-      const change: InteractionRowChange = {
-        opened: null,
-        progress: null,
-        response: null,
-        delivered: false,
-        pending: null,
+    /** Adds the changes of one append to those of the batch. */
+    const addInteractions = ({ session, position, events }: LoggedAppend): void => {
+      for (const [id, { request, progress, response, delivered, pending }] of interactionChanges(events)) {
+        const event = request === null ? null : events[request]
+        const opened =
+          request !== null && event?.type === 'interaction_request'
+            ? { session, position: position + request, request: event }
+            : null
+        const before = opened ? undefined : interactions.get(id)
+        interactions.set(id, {
+          opened: opened ?? before?.opened ?? null,
+          progress: progress === null ? (before?.progress ?? null) : position + progress,
+          response: response === null ? (before?.response ?? null) : position + response,
+          delivered: delivered || (before?.delivered ?? false),
+          pending: pending ?? before?.pending ?? null,
+        })
       }
-      interactions.set(id, change)
-      return change
     }
 
     const addAudit = ({ position, events, audit: rowsByEvent }: LoggedAppend): void => {
@@ -185,37 +197,14 @@ function batchWriter(db: Connection): (appends: readonly LoggedAppend[]) => void
       }
     }
 
-    const addEvent = (session: number, position: number, event: SessionEvent): void => {
-      switch (event.type) {
-        case 'tool_call':
-          openTool(session, event.toolCallId)
-          break
-        case 'tool_result':
-          endTool(session, event.toolCallId)
-          break
-        case 'interaction_request':
-          // An id that was used before starts again with an empty row.
-          interactions.delete(event.interactionId)
-          changeOf(event.interactionId).opened = { session, position, request: event }
-          break
-        case 'interaction_progress':
-          changeOf(event.interactionId).progress = position
-          break
-        case 'interaction_response':
-          changeOf(event.interactionId).response = position
-          break
-        case 'interaction_delivered':
-          changeOf(event.interactionId).delivered = true
-          break
-        default:
-      }
-    }
-
     for (const append of appends) {
-      const { session, position, events } = append
+      const { session, events } = append
       addAudit(append)
-      for (const [offset, event] of events.entries()) addEvent(session, position + offset, event)
-      for (const [id, isPending] of pendingChanges(events)) changeOf(id).pending = isPending
+      addInteractions(append)
+      for (const event of events) {
+        if (event.type === 'tool_call') openTool(session, event.toolCallId)
+        else if (event.type === 'tool_result') endTool(session, event.toolCallId)
+      }
       sessions.set(session, { ...sessions.get(session), ...sessionChange(events) })
     }
 
@@ -230,7 +219,7 @@ function batchWriter(db: Connection): (appends: readonly LoggedAppend[]) => void
           response,
           Number(delivered),
           Number(pending ?? false),
-          opened.request.expiresAt ?? null,
+          indexedDeadline(opened.request),
         )
       else
         updateInteraction(

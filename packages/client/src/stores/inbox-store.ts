@@ -20,7 +20,7 @@ export interface InboxView extends ListView<Interaction> {
   readonly leaving: readonly Interaction[]
   /** How many are pending, including those that are not loaded. */
   readonly total: number
-  /** How many are pending in each session that has any. */
+  /** The number of pending requests by session. Sessions without any are left out. */
   readonly perSession: ReadonlyMap<string, number>
   /** Opened since the list was fetched, and not loaded because they belong to a later page. */
   readonly unlisted: readonly NewRequest[]

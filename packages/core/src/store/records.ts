@@ -69,6 +69,52 @@ export function rowTags(value: Json | null | undefined): Pick<SessionRow, 'tags'
   return value ? { tags: value as SessionTags } : {}
 }
 
+/** What an append changes in the row of one interaction. Events are given by their index in the append; `null` is no change. */
+export interface InteractionChange {
+  request: number | null
+  progress: number | null
+  response: number | null
+  delivered: boolean
+  pending: boolean | null
+}
+
+/** The changes of an append, by the id of the interaction. A request starts a new row, also if its id was used before. */
+export function interactionChanges(events: readonly SessionEvent[]): Map<string, InteractionChange> {
+  const changes = new Map<string, InteractionChange>()
+  const changeOf = (id: string): InteractionChange => {
+    const known = changes.get(id)
+    if (known) return known
+    const change = { request: null, progress: null, response: null, delivered: false, pending: null }
+    changes.set(id, change)
+    return change
+  }
+  for (const [index, event] of events.entries()) {
+    switch (event.type) {
+      case 'interaction_request':
+        changes.delete(event.interactionId)
+        changeOf(event.interactionId).request = index
+        break
+      case 'interaction_progress':
+        changeOf(event.interactionId).progress = index
+        break
+      case 'interaction_response':
+        changeOf(event.interactionId).response = index
+        break
+      case 'interaction_delivered':
+        changeOf(event.interactionId).delivered = true
+        break
+      default:
+    }
+  }
+  for (const [id, pending] of pendingChanges(events)) changeOf(id).pending = pending
+  return changes
+}
+
+/** The deadline to index, or `null`: with `onTimeout: 'keep'` nothing happens at the deadline. */
+export function indexedDeadline({ expiresAt, onTimeout }: EventOf<'interaction_request'>): number | null {
+  return onTimeout === 'keep' ? null : (expiresAt ?? null)
+}
+
 /** The fields of a session that its first event determines and no later one changes. */
 export function sessionInfo([first]: SessionEvent[]): Omit<Session, 'status' | 'permissionMode' | 'tags'> {
   if (first?.type !== 'session_started')
