@@ -40,6 +40,7 @@ import {
   type PersonCaller,
 } from '../decide/caller.js'
 import type { Command, ReportedEvent } from '../decide/command.js'
+import type { InteractionKind } from '../kinds/kinds.js'
 import { optional } from '../optional.js'
 import { answerToolCall, checkKnownByCall, type ToolCallAnswer } from './commands/answer-tool-call.js'
 import { createSession, ensureSession } from './commands/create-session.js'
@@ -64,6 +65,7 @@ export interface DeskParts {
   maintenance: Maintenance
   requestLimits: RequestLimits
   maxSessions: number
+  kinds: ReadonlyMap<string, InteractionKind>
 }
 
 type ControlCommand = Extract<Command, { type: 'interrupt' | 'clear' | 'set_mode' | 'set_tags' }>

@@ -46,6 +46,8 @@ export class Desk extends BoundDesk {
   readonly ready: Promise<void>
   /** The clock by which deadlines are set and met. */
   readonly clock: Clock
+  /** Every kind that can be asked here: the built-in ones first, then those of the embedder. */
+  readonly kinds: readonly InteractionKind[]
   readonly #parts: DeskParts
   readonly #stopListening: () => void
 
@@ -56,6 +58,7 @@ export class Desk extends BoundDesk {
     const { store, clock } = engine.options
     this.#parts = parts
     this.clock = clock
+    this.kinds = Object.freeze([...parts.kinds.values()])
     // No other process writes to a store that is not shared.
     this.#stopListening = store.shared ? store.onAppend((ring) => engine.onDoorbell(ring)) : () => undefined
     this.ready = maintenance.start()
@@ -116,5 +119,5 @@ function connectParts(options: DeskOptions): DeskParts {
     maxBytes: limits.requestBytes ?? MAX_REQUEST_BYTES,
     defaultTimeoutMs: timeouts.defaultMs === undefined ? DEFAULT_TIMEOUT_MS : timeouts.defaultMs,
   }
-  return { engine, adoption, maintenance, requestLimits, maxSessions }
+  return { engine, adoption, maintenance, requestLimits, maxSessions, kinds }
 }

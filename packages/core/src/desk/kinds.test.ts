@@ -78,6 +78,12 @@ describe('the definition of a kind', () => {
     await expect(testDesk({ kinds: [{ ...kind, kind: name }] })).rejects.toMatchObject(refused)
   })
 
+  it('is listed by its desk, after the built-in ones', async () => {
+    const { desk } = await testDesk({ kinds: [kind] })
+    const names = desk.kinds.map((each) => each.kind)
+    expect(names).toEqual(['question', 'approval', 'plan_review', 'form', 'mine'])
+  })
+
   it('cannot have the name of another one', async () => {
     await expect(testDesk({ kinds: [kind, { ...kind }] })).rejects.toMatchObject(refused)
   })
