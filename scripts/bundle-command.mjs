@@ -1,6 +1,6 @@
 // Runs before `askback` is packed or published. It bundles the command with everything it uses into the folder `bundle`, and copies the
-// built web app into `web`. Only native code stays outside of the bundle: libsql, with one binary for each system. An installed command
-// then consists of a few packages instead of 200, and starts faster. Nothing is minified, so that people can read what they run.
+// built web app into `web`. Outside of the bundle stay libsql, with one binary for each system, and jiti, which loads parts of itself by
+// their path. An installed command then consists of a few packages instead of 200, and starts faster. Nothing is minified, so that people can read what they run.
 // `LICENSES.txt` holds the licences of the bundled packages. In the repository the command uses neither folder.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -26,7 +26,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 }
 
 /**
- * Writes `main.mjs` and the files it loads. The end-to-end tests run this bundle, too.
+ * Writes `main.mjs`, `define-config.mjs` (the entry point `askback/config`) and the files that these load. The end-to-end tests run this bundle, too.
  *
  * @param {string} folder
  */
@@ -34,9 +34,9 @@ export async function bundleCommand(folder) {
   /** @type {string[]} */
   const problems = []
   const build = await rolldown({
-    input: join(command, 'src/main.ts'),
+    input: [join(command, 'src/main.ts'), join(command, 'src/define-config.ts')],
     platform: 'node',
-    external: [/^libsql(?:\/|$)/u, ...OPTIONAL],
+    external: [/^libsql(?:\/|$)/u, 'jiti', ...OPTIONAL],
     resolve: {
       conditionNames: ['askback-source', 'node', 'default'],
       // Its `main` loads its other files in a way that no bundler understands.

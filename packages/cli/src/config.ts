@@ -2,49 +2,87 @@ import { acpAgent } from '@askback/agents/acp'
 import { claudeAgent } from '@askback/agents/claude'
 import { codexAgent, codexExecAgent } from '@askback/agents/codex'
 import { demoAgent } from '@askback/agents/demo'
-import type { AgentAdapter } from '@askback/core'
+import type { AgentAdapter, InteractionKind } from '@askback/core'
 import { gatewayConfig, type GatewayConfig } from '@askback/gateway'
-import { AskbackError, errorMessage } from '@askback/protocol'
-import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { AskbackError, objectOf } from '@askback/protocol'
+import { dirname, join, resolve } from 'node:path'
+import * as z from 'zod'
 import { parseTimeout } from './arguments.js'
+import { findConfigFile, loadConfigFile } from './config-file.js'
+import { kindsOfConfig } from './config-kinds.js'
+
+/** Everything a settings file may contain: the settings of the gateway, and the operator's own kinds. */
+const commandConfig = gatewayConfig.extend({
+  kinds: z.array(z.unknown()).default([]),
+  renderers: z.record(z.string(), z.string().min(1)).default({}),
+})
+
+/** The settings, checked and with their defaults. */
+export interface CommandConfig {
+  /** The file they come from; `null` if there is none. */
+  file: string | null
+  gateway: GatewayConfig
+  kinds: InteractionKind[]
+  /** The ES modules that draw kinds in the web app: their absolute paths by kind. */
+  renderers: Record<string, string>
+}
 
 interface ConfigOverrides {
-  /** The settings file, which must exist. @default config.json in the data folder, if it exists */
+  /** The settings file, which must exist. @default `askback.config.*` or `config.json` in the data folder, if there is one */
   file?: string
   /** The path of the Claude Code to run. */
   claude?: string | undefined
 }
 
 /** Reads and checks the settings file, and applies what overrides it. */
-export function readConfig(dataFolder: string, { file, claude }: ConfigOverrides): GatewayConfig {
-  const config = readSettings(dataFolder, file)
-  if (claude !== undefined && claude !== '') config.agents.claude.executable = claude
+export async function readConfig(
+  dataFolder: string,
+  { file: named, claude }: ConfigOverrides,
+): Promise<CommandConfig> {
+  const file = findConfigFile(dataFolder, named)
+  const config = checkConfig(file === null ? {} : await loadConfigFile(file), file)
+  if (claude !== undefined && claude !== '') config.gateway.agents.claude.executable = claude
   return config
 }
 
-function readSettings(dataFolder: string, named: string | undefined): GatewayConfig {
-  const path = resolve(named ?? join(dataFolder, 'config.json'))
-  let settings: unknown
-  try {
-    settings = JSON.parse(readFileSync(path, 'utf8'))
-  } catch (error) {
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-    if (!isMissing || named !== undefined) {
-      const why = errorMessage(error)
-      throw new AskbackError('invalid_request', `The settings ${path} cannot be read: ${why}.`)
-    }
-    settings = {}
-  }
-  const parsed = gatewayConfig.safeParse(settings)
-  if (parsed.success) {
-    const { timeout } = parsed.data
-    if (timeout !== undefined) parseTimeout(timeout, `timeout in ${path}`)
-    return parsed.data
-  }
-  const [issue] = parsed.error.issues
-  const where = issue?.path.length ? ` at ${issue.path.join('.')}` : ''
-  throw new AskbackError('invalid_request', `The settings ${path} do not fit${where}: ${issue?.message}.`)
+function checkConfig(settings: unknown, file: string | null): CommandConfig {
+  const refuse = (why: string) => new AskbackError('invalid_request', `The settings ${file} ${why}`)
+  const parsed = commandConfig.safeParse(settings)
+  if (!parsed.success) throw refuse(reasonOf(parsed.error.issues))
+  const { kinds: given, renderers, ...gateway } = parsed.data
+  if (gateway.timeout !== undefined) parseTimeout(gateway.timeout, `timeout in ${file}`)
+  const kinds = kindsOfConfig(given, refuse)
+  const folder = file === null ? '' : dirname(file)
+  const paths = Object.entries(renderers).map(([kind, path]) => {
+    if (!kinds.some((each) => each.kind === kind))
+      throw refuse(`have a renderer for the kind ${JSON.stringify(kind)}, which is not one of their kinds.`)
+    return [kind, resolve(folder, path)] as const
+  })
+  return { file, gateway, kinds, renderers: Object.fromEntries(paths) }
+}
+
+/** A misspelled key comes first, because it is also why another one is missing. */
+function reasonOf(issues: readonly z.core.$ZodIssue[]): string {
+  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
+  const path = issue?.path.join('.') ?? ''
+  if (issue?.code !== 'unrecognized_keys')
+    return `do not fit${path === '' ? '' : ` at ${path}`}: ${issue?.message}.`
+  const place = path === '' ? '' : ` in ${path}`
+  return `have a key that does not exist${place}: ${issue.keys.join(', ')}. ${knownKeys(issue.path)}`
+}
+
+/** The keys that exist at a place of the settings. */
+function knownKeys(path: readonly PropertyKey[]): string {
+  const schema = z.toJSONSchema(commandConfig, { io: 'input' })
+  const node = path.reduce<unknown>(
+    (at, key) =>
+      objectOf(
+        typeof key === 'number' ? objectOf(at)['items'] : objectOf(objectOf(at)['properties'])[String(key)],
+      ),
+    schema,
+  )
+  const keys = Object.keys(objectOf(objectOf(node)['properties']))
+  return `There ${keys.length === 1 ? 'is' : 'are'}: ${keys.join(', ')}.`
 }
 
 /**

@@ -1,3 +1,4 @@
+import { CONFIG_NAMES } from './config-file.js'
 import { AskbackError } from '@askback/protocol'
 import { sqliteStore } from '@askback/store-sqlite'
 import { createWriteStream, existsSync, realpathSync, rmSync } from 'node:fs'
@@ -18,6 +19,7 @@ const GATEWAY_FILES = new Set([
   'gateway.json',
   'tokens.json',
   'config.json',
+  ...CONFIG_NAMES,
 ])
 
 /** Whether this is the path of a file that the gateway on the data folder uses, whether the file exists or not. */

@@ -58,7 +58,7 @@ export async function doctor(args: string[]): Promise<number> {
 /** The settings, and whether the agents and connectors in them can run. */
 async function settingsChecks(folder: string, claude: string | undefined): Promise<DoctorCheck[]> {
   try {
-    const config = readConfig(folder, { claude })
+    const { gateway: config } = await readConfig(folder, { claude })
     const { telegramToken, webhooks } = connectorSecrets(config, process.env)
     const agents = await Promise.all(
       agentAdapters(config.agents).map(async (adapter) => {

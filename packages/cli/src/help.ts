@@ -36,7 +36,7 @@ export const COMMAND_HELP = {
       ['--store postgres://…', 'share this database with other gateways; or ASKBACK_STORE'],
       ['--store-listen postgres://…', 'its direct address, where --store goes through a pooling proxy'],
       ['--lease 10s', 'how long another gateway may be silent before its agents are taken over'],
-      ['--config FILE', 'settings (config.json in the data folder)'],
+      ['--config FILE', 'settings (askback.config.ts, .js or .json in the data folder)'],
       ['--allow-host NAME', 'also answer under this name; may be repeated'],
       ['--allow-origin URL', 'also take calls from pages of this origin; may be repeated'],
       ['--tls-cert FILE', 'serve HTTPS with this certificate; or ASKBACK_TLS_CERT'],

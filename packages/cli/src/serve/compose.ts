@@ -69,7 +69,7 @@ export async function compose(
 async function composeOn(
   store: Store,
   metrics: Metrics,
-  { config, dataFolder, host: address, port, timeoutMs, secrets, tls, requireProxy }: ServeOptions,
+  { config, kinds, dataFolder, host: address, port, timeoutMs, secrets, tls, requireProxy }: ServeOptions,
   tokens: Tokens,
   {
     shared,
@@ -91,6 +91,7 @@ async function composeOn(
   const desk = createDesk({
     store,
     readLink,
+    kinds,
     protectedPaths: config.protectedPaths,
     limits: { pendingPerSession, requestBytes, sessions, inMemory: (memoryMb * 1_000_000) / WEIGHT_BYTES },
     onError: report,

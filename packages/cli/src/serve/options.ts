@@ -1,6 +1,8 @@
+import type { InteractionKind } from '@askback/core'
 import type { GatewayConfig } from '@askback/gateway'
 import { parseArgs } from 'node:util'
 import { parseTimeout, usageError } from '../arguments.js'
+import { unusedConfigFile } from '../config-file.js'
 import { readConfig } from '../config.js'
 import { openDataFolder } from '../data-folder.js'
 import { connectorSecrets, type ConnectorSecrets } from './connectors.js'
@@ -45,6 +47,12 @@ export interface ServeOptions {
   open: boolean
   json: boolean
   config: GatewayConfig
+  /** The operator's own kinds. */
+  kinds: InteractionKind[]
+  /** The ES modules that draw these kinds in the web app: their absolute paths by kind. */
+  renderers: Record<string, string>
+  /** A settings file in the working directory that is not used; `null` if there is none. */
+  unusedConfig: string | null
   /** `null` for plain HTTP. */
   tls: Tls | null
   /** Whether only trusted proxies may connect, since the gateway itself has no TLS. */
@@ -53,14 +61,19 @@ export interface ServeOptions {
 }
 
 /** Reads and checks the flags, the environment and the settings file. */
-export function readServeOptions(args: string[]): ServeOptions {
+export async function readServeOptions(args: string[]): Promise<ServeOptions> {
   const { values } = parseArgs({ args, options: SERVE_FLAGS })
   const port = Number(values.port)
   if (!/^\d{1,5}$/.test(values.port) || port > 65_535) {
     throw usageError(`--port is a number from 0 to 65535, not ${JSON.stringify(values.port)}.`)
   }
   const dataFolder = openDataFolder(values.data)
-  const config = readConfig(dataFolder, {
+  const {
+    file,
+    gateway: config,
+    kinds,
+    renderers,
+  } = await readConfig(dataFolder, {
     ...(values.config !== undefined && { file: values.config }),
     claude: values.claude ?? process.env['ASKBACK_CLAUDE'],
   })
@@ -76,6 +89,9 @@ export function readServeOptions(args: string[]): ServeOptions {
     open: !values['no-open'] && !values.json,
     json: values.json,
     secrets: connectorSecrets(config, process.env),
+    kinds,
+    renderers,
+    unusedConfig: unusedConfigFile(process.cwd(), file),
     config: {
       ...config,
       trustProxy: network.trustProxy,

@@ -19,7 +19,7 @@ const SECRET_VARIABLES = [
 
 /** `askback serve`: starts a gateway, which then runs until a signal stops it. */
 export async function serve(args: string[]): Promise<undefined> {
-  const options = readServeOptions(args)
+  const options = await readServeOptions(args)
   const errors = new BackgroundErrors()
   const shared = options.store && (await openSharedStore(options.store, errors.report))
   const tokens = await tokensFor(options, shared).catch(async (error: unknown) => {
@@ -70,9 +70,13 @@ async function run(composed: ComposedGateway, options: ServeOptions, tokens: Tok
 
 function sayReady(
   { url, openUrl, isLinkUsed }: ComposedGateway,
-  { json, open, dataFolder }: ServeOptions,
+  { json, open, dataFolder, unusedConfig }: ServeOptions,
   tokens: Tokens,
 ): void {
+  if (unusedConfig !== null)
+    process.stderr.write(
+      `${unusedConfig} in this folder is not used. To use it: ${commandName()} serve --config ${unusedConfig}\n`,
+    )
   if (json) {
     printJson({ url, openUrl, ...tokens, pid: process.pid })
     return
