@@ -22,7 +22,6 @@ const AGENTS = 'tests/agents'
 const EMBEDDING = 'tests/embedding'
 const SDK = '@anthropic-ai/claude-agent-sdk'
 const CODEX = '@openai/codex'
-const ACP_AGENT = '@zed-industries/claude-code-acp'
 
 /** @type {Program[]} */
 const programs = [
@@ -39,7 +38,10 @@ const programs = [
   { name: 'chromium', findVersion: chromiumVersion, apt: 'chromium', help: 'install Chromium' },
   { name: 'claude', findVersion: claudeVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
   { name: 'codex', findVersion: codexVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
-  { name: 'acp agent', findVersion: acpAgentVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
+  agent('opencode', 'opencode-ai'),
+  agent('gemini', '@google/gemini-cli'),
+  agent('claude acp', '@agentclientprotocol/claude-agent-acp'),
+  agent('codex acp', '@agentclientprotocol/codex-acp'),
   { name: 'next', findVersion: nextVersion, npm: EMBEDDING, help: 'run `npm ci` in tests/embedding' },
 ]
 
@@ -102,9 +104,16 @@ function codexVersion() {
   return found && output(join(root, AGENTS, 'node_modules/.bin/codex'), ['--version'])
 }
 
-function acpAgentVersion() {
-  const found = agentVersion(ACP_AGENT)
-  return found && `${ACP_AGENT} ${found}`
+/**
+ * A program of tests/agents, of which the version of its package says enough.
+ *
+ * @param {string} name
+ * @param {string} packageName
+ * @returns {Program}
+ */
+function agent(name, packageName) {
+  const findVersion = () => agentVersion(packageName)
+  return { name, findVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' }
 }
 
 /** Next.js, and the React 18 beside it. */

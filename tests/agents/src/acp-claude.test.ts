@@ -25,8 +25,13 @@ afterAll(() => endpoint.close())
 /** A session with a published agent of the Agent Client Protocol, whose model is scripted. */
 const startSession = (options: AcpSessionOptions = {}) =>
   acpSession({
-    command: [join(import.meta.dirname, '../node_modules/.bin/claude-code-acp')],
-    env: (home) => ({ ...claudeEnv(endpoint.url, home), IS_SANDBOX: '1' }),
+    command: [join(import.meta.dirname, '../node_modules/.bin/claude-agent-acp')],
+    env: (home) => ({
+      ...claudeEnv(endpoint.url, home),
+      IS_SANDBOX: '1',
+      // Else the program asks the model what the person could type next.
+      CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: 'false',
+    }),
     ...options,
   })
 
