@@ -88,6 +88,20 @@ export function askingFaultsConform(subject: () => AskingSubject): void {
       expect(run).not.toHaveBeenCalled()
     })
 
+    it('has its result although the gateway was away when it ended', async () => {
+      const run = vi.fn<() => string>(() => {
+        faultsOf(subject()).offline()
+        return 'done'
+      })
+      const deploy = () => session().withApproval('deploy', run, { key: () => 'k' })(null)
+      const running = deploy()
+      await answer(subject(), { decision: 'approve' })
+      await eventually(() => expect(run).toHaveBeenCalledOnce())
+      faultsOf(subject()).online()
+      expect([await running, await deploy()]).toEqual(['done', 'done'])
+      expect(run).toHaveBeenCalledOnce()
+    })
+
     it('runs once after a restart of the gateway', async () => {
       const run = vi.fn<() => string>(() => 'done')
       const running = session().withApproval('deploy', run)(null)

@@ -130,24 +130,96 @@ export function keysConform(subject: () => AskingSubject): void {
       expect(run).toHaveBeenCalledOnce()
     })
 
-    it('[L10] does not run again in a program that was restarted after it ran', async () => {
-      const run = vi.fn<(version: string) => string>((version) => version)
-      const first = guarded(run)('1')
+    it('[L10] does not run again in a program that was restarted after it ran: it has the result', async () => {
+      const run = vi.fn<(version: string) => object>((version) => ({ version, 'took ms': [5] }))
+      const deploy = () =>
+        subject()
+          .restarted()
+          .session('deploys')
+          .withApproval('deploy', run, { key: (version) => version })('1')
+      const first = deploy()
       await answer(subject(), { decision: 'approve' })
-      await first
-      expect(await failureOf(guarded(run)('1'))).toMatchObject({ name: 'NotAnswered', reason: 'in_doubt' })
+      expect(await first).toEqual({ version: '1', 'took ms': [5] })
+      expect(await deploy()).toEqual({ version: '1', 'took ms': [5] })
+      expect(await deploy()).toEqual({ version: '1', 'took ms': [5] })
       expect(run).toHaveBeenCalledOnce()
     })
 
-    it('[L10] runs once if it is called twice at the same time', async () => {
-      const run = vi.fn<(version: string) => string>((version) => version)
-      const deploy = guarded(run)
-      const both = [deploy('1'), deploy('1')].map((call) => failureOf(call))
+    it('[L10] that returned nothing or failed is not run again, either', async () => {
+      const run = vi.fn<(version: string) => void>((version) => {
+        if (version === 'bad') throw new RangeError('no such version')
+      })
+      const deploy = (version: string) =>
+        failureOf(
+          subject().restarted().session('deploys').withApproval('deploy', run, { key: String })(version),
+        )
+      const first = deploy('good')
       await answer(subject(), { decision: 'approve' })
-      const results = await Promise.all(both)
+      expect(await first).toEqual({ resolved: undefined })
+      expect(await deploy('good')).toEqual({ resolved: null })
+      const second = deploy('bad')
+      await answer(subject(), { decision: 'approve' })
+      expect(await second).toBeInstanceOf(RangeError)
+      expect(await deploy('bad')).toMatchObject({
+        name: 'CallFailed',
+        message: 'no such version',
+        interaction: { toolName: 'deploy' },
+      })
+      expect(run).toHaveBeenCalledTimes(2)
+    })
+
+    it.each<[string, () => unknown]>([
+      ['is no JSON', () => new Map()],
+      ['is too long', () => 'x'.repeat(300_000)],
+    ])('[L10] whose result %s is in doubt after a restart', async (_, run) => {
+      const deploy = () =>
+        subject()
+          .restarted()
+          .session('deploys')
+          .withApproval('deploy', run, { key: () => 'k' })(null)
+      const first = deploy()
+      await answer(subject(), { decision: 'approve' })
+      expect(await first).toEqual(run())
+      expect(await failureOf(deploy())).toMatchObject({ name: 'NotAnswered', reason: 'in_doubt' })
+    })
+
+    it('[L10] has its result by its key in the session of an agent, too, and stores none without a key', async () => {
+      const { askback } = subject()
+      const id = await askback.session('agent').id()
+      const deploy = (options: object) =>
+        subject()
+          .restarted()
+          .session({ id })
+          .withApproval(
+            'deploy',
+            () => 'done',
+            options,
+          )(null)
+      const first = deploy({ key: () => 'k' })
+      await answer(subject(), { decision: 'approve' })
+      expect([await first, await deploy({ key: () => 'k' })]).toEqual(['done', 'done'])
+      for (const options of [{}, { key: () => 'of a call', toolCallId: 'call of the agent' }]) {
+        const other = deploy(options)
+        await answer(subject(), { decision: 'approve' })
+        expect(await other).toBe('done')
+      }
+      const results = (await subject().backend.log(id)).filter(({ type }) => type === 'tool_result')
+      expect(results).toMatchObject([{ output: 'done', isError: false }])
+    })
+
+    it('[L10] runs once if it is called twice at the same time: the second is in doubt while the first runs', async () => {
+      let finish = () => {}
+      const finished = new Promise<void>((resolve) => (finish = resolve))
+      const run = vi.fn<(version: string) => Promise<string>>((version) => finished.then(() => version))
+      const deploy = () =>
+        subject().restarted().session('deploys').withApproval('deploy', run, { key: String })('1')
+      const both = [deploy(), deploy()].map((call) => failureOf(call))
+      await answer(subject(), { decision: 'approve' })
+      expect(await Promise.race(both)).toMatchObject({ reason: 'in_doubt' })
+      finish()
+      expect(await Promise.all(both)).toContainEqual({ resolved: '1' })
+      expect(await deploy()).toBe('1')
       expect(run).toHaveBeenCalledOnce()
-      expect(results).toContainEqual({ resolved: '1' })
-      expect(results).toContainEqual(expect.objectContaining({ reason: 'in_doubt' }))
     })
 
     it('asks for each call of its own without a key', async () => {

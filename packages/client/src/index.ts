@@ -11,6 +11,7 @@ export {
 export { connect } from './asking/connect.js'
 export type { AskableDesk, DeskPerson, DeskTarget } from './asking/desk-port.js'
 export type { GatewayTarget } from './asking/gateway-port.js'
+export { CallFailed } from './asking/stored-result.js'
 export type {
   CardBlock,
   Container,

@@ -142,6 +142,7 @@ export type OpenBody = z.infer<typeof openBody>
 export type MessageBody = z.infer<typeof messageBody>
 export type MessageRoute = z.infer<typeof routedMessage>
 export type ToolCallBody = z.infer<typeof toolCallBody>
+export type ToolResultBody = z.infer<typeof toolResultBody>
 export type AdoptedItem = z.infer<typeof adoptedItem>
 export type AdoptBody = z.infer<typeof adoptBody>
 

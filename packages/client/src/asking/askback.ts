@@ -141,7 +141,11 @@ export interface ApproveOptions<Input>
 }
 
 export interface WithApprovalOptions<Input> extends Omit<ApproveOptions<Input>, 'key'> {
-  /** The key of a call: see `AskingOptions`. With it the call runs at most once for each key, also after a restart. */
+  /**
+   * The key of a call: see `AskingOptions`. With it the call runs at most once for each key, also after a restart, and its result is stored in
+   * the log of the session, where people can read it: a call with a key that has run resolves with that result, or throws
+   * `CallFailed`. It is `in_doubt` only if the program was killed while the call ran, or if the result is no JSON or longer than 256 KB.
+   */
   key?: (input: Input) => string
 }
 
@@ -250,7 +254,7 @@ export interface AskbackSession {
   approve<Input>(toolName: string, input: Input, options?: ApproveOptions<NoInfer<Input>>): Asked<Input>
   /**
    * Wraps a function so that each call needs an approval. It runs with the input that was approved, and at most once for each approval: with
-   * a `key`, a restarted program that calls it again gets the same approval, and never runs twice what may have run.
+   * a `key`, a restarted program that calls it again gets the same approval or the result, and never runs twice what may have run.
    *
    * @example
    * const deploy = session.withApproval('deploy', run, { key: (version) => `deploy-${version}`, timeout: '2d' })

@@ -1,4 +1,12 @@
-import type { CreateSessionBody, Interaction, Json, OpenBody, Session } from '@askback/protocol'
+import type {
+  CreateSessionBody,
+  Interaction,
+  Json,
+  OpenBody,
+  Session,
+  SessionEvent,
+  ToolResultBody,
+} from '@askback/protocol'
 import type { ChangeItem, InboxPage, StreamItem } from '../transport/transport.js'
 
 /** How a session that asks reaches its desk: by calls in the same process, or over HTTP. All else is the same for both. */
@@ -9,6 +17,14 @@ export interface AskingPort {
   /** Waits until the request is settled, and claims its settlement: `delivered` says whether another receiver had claimed it before. */
   wait(interaction: Interaction, signal: AbortSignal): Promise<Interaction>
   cancel(interaction: Pick<Interaction, 'sessionId' | 'interactionId'>, call: AskingCall): Promise<void>
+  /** Logs the result of the tool call that the request belongs to. Only the first one counts. */
+  reportResult(
+    call: Pick<Interaction, 'sessionId' | 'toolCallId'>,
+    result: ToolResultBody,
+    options: AskingCall,
+  ): Promise<void>
+  /** The last events of the log before this `seq`, ascending. */
+  eventsBefore(sessionId: string, before: number, signal: AbortSignal): Promise<SessionEvent[]>
   events(sessionId: string, after: number, signal: AbortSignal): AsyncIterable<StreamItem>
   inbox(after: string | null, signal: AbortSignal): Promise<InboxPage>
   changes(signal: AbortSignal): AsyncIterable<ChangeItem>

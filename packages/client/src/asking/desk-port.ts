@@ -7,6 +7,8 @@ import {
   type OpenBody,
   type Repeatable,
   type Session,
+  type SessionEvent,
+  type ToolResultBody,
   type Via,
 } from '@askback/protocol'
 import { directChanges, directEvents } from '../transport/direct-events.js'
@@ -43,6 +45,13 @@ export interface AskableDesk extends Omit<DirectDesk, 'sessions'>, DeskPerson {
   cancel(
     input: Repeatable & { sessionId: string; interactionId: string },
   ): Promise<{ interaction: Interaction }>
+  /** Logs what an agent does. */
+  report(
+    input: Repeatable & {
+      sessionId: string
+      events: { type: 'tool_result'; toolCallId: string; output: Json; isError: boolean }[]
+    },
+  ): Promise<unknown>
   /** The desk for one person. A desk that is bound to a caller already has none, and answers in the name of that caller. */
   as?(person: { by: Actor; via: Via }): DeskPerson
 }
@@ -51,6 +60,9 @@ export interface AskableDesk extends Omit<DirectDesk, 'sessions'>, DeskPerson {
 export interface DeskPerson {
   respond(input: Repeatable & RespondInput): Promise<{ interaction: Interaction }>
 }
+
+/** In one read of the log. */
+const MAX_EVENTS = 1000
 
 /** Asks a desk in the same process. Everything that passes is copied, as over a wire. */
 export class DeskPort implements AskingPort {
@@ -96,6 +108,22 @@ export class DeskPort implements AskingPort {
   ): Promise<void> {
     const idempotencyKey = scoped('cancel', call)
     await this.#call(call.signal, () => this.#desk.cancel({ sessionId, interactionId, idempotencyKey }))
+  }
+
+  async reportResult(
+    { sessionId, toolCallId }: Pick<Interaction, 'sessionId' | 'toolCallId'>,
+    { output, isError = false }: ToolResultBody,
+    call: AskingCall,
+  ): Promise<void> {
+    const idempotencyKey = scoped('result', call)
+    const event = { type: 'tool_result', toolCallId, output, isError } as const
+    await this.#call(call.signal, async () => {
+      await this.#desk.report({ sessionId, events: [event], idempotencyKey })
+    })
+  }
+
+  eventsBefore(sessionId: string, before: number, signal: AbortSignal): Promise<SessionEvent[]> {
+    return this.#call(signal, () => this.#desk.events(sessionId, { before, limit: MAX_EVENTS }))
   }
 
   async *events(

@@ -16,7 +16,9 @@ import {
   type Json,
   type OpenBody,
   type Session,
+  type SessionEvent,
   type Timing,
+  type ToolResultBody,
 } from '@askback/protocol'
 import { HttpCalls, type Fetch, type HttpRequest } from '../transport/http-calls.js'
 import { HttpTransport } from '../transport/http-transport.js'
@@ -127,6 +129,20 @@ export class GatewayPort implements AskingPort {
     call: AskingCall,
   ): Promise<void> {
     await this.#call({ method: 'DELETE', path: pathOf(interaction), ...call })
+  }
+
+  async reportResult(
+    { sessionId, toolCallId }: Pick<Interaction, 'sessionId' | 'toolCallId'>,
+    result: ToolResultBody,
+    call: AskingCall,
+  ): Promise<void> {
+    const resultPath = `${path(sessionId)}/tool-calls/${encodeURIComponent(toolCallId)}/result`
+    await this.#call({ method: 'POST', path: resultPath, body: result, ...call })
+  }
+
+  async eventsBefore(sessionId: string, before: number, signal: AbortSignal): Promise<SessionEvent[]> {
+    const request = { method: 'GET', path: `${path(sessionId)}/events`, query: { before }, signal } as const
+    return (await this.#call<{ events: SessionEvent[] }>(request)).events
   }
 
   events(sessionId: string, after: number, signal: AbortSignal): AsyncIterable<StreamItem> {

@@ -29,12 +29,13 @@ import type {
   TypedReplies,
   WithApprovalOptions,
 } from './askback.js'
-import { Asked, type AskOutcome } from './asked.js'
+import { Asked, NotAnswered, type AskOutcome } from './asked.js'
 import type { AskingPort } from './asking-port.js'
 import { eventsInOrder } from './events-in-order.js'
 import { FormFromSchema } from './form.js'
 import { checkOptionNames } from './option-names.js'
 import { outcomeOf, type AskedRequest } from './asked-request.js'
+import { findResult, runAndStore } from './stored-result.js'
 import { chooseManyRequest, chooseRequest, questionsRequest, textRequest } from './question.js'
 
 const ASKING_OPTIONS = ['key', 'timeout', 'onTimeout', 'signal', 'cancelOn', 'toolCallId', 'onOpen']
@@ -119,10 +120,22 @@ export class PortSession implements AskbackSession {
     const { key: keyOf, ...rest } = options
     return async (input, call = {}) => {
       checkOptionNames(call, ['signal', 'cancelOn', 'onOpen'], toolName)
-      const key = keyOf && { key: checkedKey(keyOf(input)) }
       // Throws unless this call, and no other, got the approval.
-      const allowed = await this.approve(toolName, input, { ...rest, ...call, ...key })
-      return run(allowed)
+      if (!keyOf) return run(await this.approve(toolName, input, { ...rest, ...call }))
+      const key = checkedKey(keyOf(input))
+      // The result of a tool call that the caller names is reported by the agent whose call it is.
+      const isOwnCall = rest.toolCallId === undefined
+      const own = isOwnCall && { toolCallId: ownCallId(sha256Hex(key)) }
+      const outcome = await this.approve(toolName, input, { ...rest, ...call, ...own, key }).outcome()
+      if (outcome.ok)
+        return isOwnCall
+          ? runAndStore(this.#port, outcome.interaction, () => run(outcome.value))
+          : run(outcome.value)
+      if (!isOwnCall || outcome.reason !== 'in_doubt') throw new NotAnswered(outcome)
+      const stored = await findResult(this.#port, outcome.interaction, this.#untilClosed(call.signal))
+      if (!stored) throw new NotAnswered(outcome)
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is the JSON of what `run` has returned
+      return stored.value as Result
     }
   }
 
@@ -305,7 +318,7 @@ function openBody(
   if (onTimeout !== undefined && defaultAnswer !== undefined)
     throw new AskbackError('invalid_request', 'onTimeout and defaultAnswer exclude each other.')
   const atDeadline: Json | undefined = defaultAnswer === undefined ? onTimeout : { answer: defaultAnswer }
-  const call = toolCallId ?? (ownCall === null ? undefined : `ask_${ownCall}`)
+  const call = toolCallId ?? (ownCall === null ? undefined : ownCallId(ownCall))
   return {
     kind,
     request,
@@ -314,6 +327,11 @@ function openBody(
     ...(timeout !== undefined && { timeoutMs: durationMs(timeout, 'timeout') }),
     ...(atDeadline !== undefined && { onTimeout: atDeadline }),
   }
+}
+
+/** The id of the tool call of a request that belongs to no call of an agent. */
+function ownCallId(idempotencyKey: string): string {
+  return `ask_${idempotencyKey}`
 }
 
 /** An empty key, or none where a function should make one, would make requests that no restarted program finds. */
