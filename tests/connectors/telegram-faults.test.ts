@@ -122,7 +122,7 @@ describe('faults', () => {
     })
     const other = runConnector({
       connector: wrong,
-      desk: connectorDesk(host, store),
+      desk: connectorDesk(host, store, { sessions: 'all' }),
       onError: (e) => errors.push(e),
     })
     await until(() => errors.some((error) => String(error).includes('bot token')))

@@ -37,7 +37,7 @@ afterEach(async () => {
 export async function start(options: Partial<TelegramOptions> = {}): Promise<void> {
   const onError = (error: unknown) => errors.push(error)
   connector = telegramConnector({ token: TOKEN, kv: store.kv, apiRoot: server.url, onError, ...options })
-  running = runConnector({ connector, desk: connectorDesk(host, store), onError })
+  running = runConnector({ connector, desk: connectorDesk(host, store, { sessions: 'all' }), onError })
   await running.ready
 }
 

@@ -58,7 +58,7 @@ afterEach(async () => {
 })
 
 async function start(options: Partial<WebhookOptions> = {}): Promise<void> {
-  const desk = connectorDesk(host, store)
+  const desk = connectorDesk(host, store, { sessions: 'all' })
   running = startWebhook({ url, secret: SECRET, desk, onError: (error) => errors.push(error), ...options })
   await running.ready
 }
@@ -97,6 +97,15 @@ it('calls for requests and settlements, in order and signed', async () => {
     expect(headers['webhook-signature']).toBe(signWebhook(SECRET, { id: body.id, timestamp, body: text }))
   }
   expect(new Set(calls.map(({ body }) => body.id)).size).toBe(2)
+})
+
+it('of one tenant gets nothing of the sessions of others', async () => {
+  await start({ desk: connectorDesk(host, store, { sessions: { tags: { tenant: 'acme' } } }) })
+  await ask()
+  await host.desk.setTags('s', { tenant: 'acme' })
+  const ours = await ask()
+  await expectCalls(1)
+  expect(calls[0]!.body.interaction).toMatchObject({ interactionId: ours })
 })
 
 it('signs as the standard defines it', () => {

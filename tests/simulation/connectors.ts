@@ -37,7 +37,7 @@ export class Connectors {
       if (process.alive && !(error instanceof AskbackError)) this.#world.broke(error)
     }
     this.#world.note(`${process.name} serves the chat`)
-    const desk = connectorDesk(host, store)
+    const desk = connectorDesk(host, store, { sessions: 'all' })
     const newId = () => this.#world.newId('card')
     const connector = runConnector({ connector: this.#surface(process), desk, clock, newId, onError })
     this.#running = { process, connector }

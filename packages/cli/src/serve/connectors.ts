@@ -69,7 +69,9 @@ async function createTelegram(options: ConnectorsOptions): Promise<StartableConn
         receive: (headers, body) => connector.receive(headers, body),
       },
     ],
-    start: () => [runConnector({ connector, desk: connectorDesk(host, store), onError })],
+    start: () => [
+      runConnector({ connector, desk: connectorDesk(host, store, { sessions: 'all' }), onError }),
+    ],
   }
 }
 
@@ -83,7 +85,7 @@ async function createWebhooks({
   const targets = config.connectors.webhooks
   if (targets.length === 0) return NONE
   const { startWebhook } = await import('@askback/connectors/webhook')
-  const desk = connectorDesk(host, store)
+  const desk = connectorDesk(host, store, { sessions: 'all' })
   return {
     list: [],
     start: () =>

@@ -115,7 +115,9 @@ export class CardDisplay {
   }
 
   async #settle(record: CardRecord, interaction: Interaction | null): Promise<void> {
-    const { connector, records } = this.#options
+    const { connector, desk, records } = this.#options
+    // It may still be pending elsewhere, so it is not said to be cancelled.
+    if (!interaction && desk.isPartial) return this.#withdraw(record, null)
     const settlement = interaction?.settlement ?? 'cancelled'
     const outcome = interaction ? outcomeText(interaction, record.view) : 'The session was deleted.'
     const { asking } = record.view

@@ -8,12 +8,16 @@ import {
   type MessageRoute,
   type PermissionMode,
   type Session,
+  type SessionTags,
 } from '@askback/protocol'
+import { taggedDesk } from './tagged-desk.js'
 
 /** What connectors need of a desk, which runs in this process or is reached over HTTP. */
 export interface ConnectorDesk {
   /** Stores the records of a connector. */
   readonly kv: Kv
+  /** Set if the desk has only some of the sessions: one that is gone may have got other tags. */
+  readonly isPartial?: true
   /** The cursor of the newest change. */
   head(): Promise<string>
   /** The changes of all sessions after a cursor, in commit order. A page may be shorter than `limit` before the end. */
@@ -43,13 +47,35 @@ export interface PersonActions {
 
 const PENDING_PAGE = 500
 
+export interface ConnectorDeskOptions {
+  /**
+   * The sessions that people see through the connector: all of them, or those that have all of these tags. All others do not exist
+   * there: they are neither shown nor listed, and cannot be written to. New sessions get the tags.
+   */
+  sessions: 'all' | { tags: SessionTags }
+}
+
 /**
- * The desk and the host of this process, for connectors.
+ * The desk and the host of this process, for connectors. `authorize` of an embedded gateway is not asked here, because people in a chat
+ * are not signed in to the embedder's product: a server with several tenants runs a connector for each, with its own `id`.
  *
  * @example
- * const running = runConnector({ connector, desk: connectorDesk(host, store), onError: console.error })
+ * const desk = connectorDesk(host, store, { sessions: { tags: { tenant: 'acme' } } })
+ * const running = runConnector({ connector, desk, onError: console.error })
  */
-export function connectorDesk(host: Host, store: Store): ConnectorDesk {
+export function connectorDesk(host: Host, store: Store, options: ConnectorDeskOptions): ConnectorDesk {
+  // Without types, forgetting it would show the requests of all tenants.
+  const { sessions } = options ?? {}
+  if (sessions === 'all') return allSessions(host, store)
+  if (sessions?.tags && Object.keys(sessions.tags).length > 0)
+    return taggedDesk(allSessions(host, store), store, sessions.tags)
+  throw new AskbackError(
+    'invalid_request',
+    "connectorDesk() needs to know what the connector may show: { sessions: 'all' }, or { sessions: { tags } } with at least one tag.",
+  )
+}
+
+function allSessions(host: Host, store: Store): ConnectorDesk {
   const { desk } = host
   return {
     kv: store.kv,

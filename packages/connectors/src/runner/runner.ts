@@ -41,7 +41,8 @@ interface CardTarget {
  * rejects `ready`.
  *
  * @example
- * const running = runConnector({ connector, desk: connectorDesk(host, store), onError: console.error })
+ * const desk = connectorDesk(host, store, { sessions: 'all' })
+ * const running = runConnector({ connector, desk, onError: console.error })
  * await running.ready
  * await running.context.setPlace('chat-1', { sessions: 'all' })
  */
@@ -130,9 +131,11 @@ class ConnectorRunner implements RunningConnector {
     this.#reader.start(cursor)
   }
 
-  async #showPending(places: ConnectorPlace[]): Promise<Promise<boolean>[]> {
+  /** Of all sessions, or of one. */
+  async #showPending(places: ConnectorPlace[], only?: string): Promise<Promise<boolean>[]> {
     if (places.length === 0) return []
-    const pending = await this.#desk.pending()
+    const all = await this.#desk.pending()
+    const pending = only === undefined ? all : all.filter(({ sessionId }) => sessionId === only)
     return pending.flatMap(({ sessionId, interactionId }) =>
       places
         .filter((place) => showsSession(place, sessionId))
@@ -151,7 +154,17 @@ class ConnectorRunner implements RunningConnector {
       return [...all].map((place) => this.#reconcile({ sessionId, interactionId, place: place.id }))
     })
     const viewers = places.filter(({ current }) => current === sessionId)
-    return [...viewers.flatMap(({ id }) => this.#showEvents(id, events)), ...cards]
+    const shown = viewers.flatMap(({ id }) => this.#showEvents(id, events))
+    // With these tags the session may have come to the desk, with what was asked before.
+    if (events.some(({ type }) => type === 'session_tags')) shown.push(this.#showSession(sessionId))
+    return [...shown, ...cards]
+  }
+
+  #showSession(sessionId: string): Promise<boolean> {
+    return this.#queue.add(`session/${sessionId}`, async () => {
+      const places = this.#records.places()
+      for (const reconciled of await this.#showPending(places, sessionId)) void reconciled
+    })
   }
 
   #showEvents(place: string, events: SessionEvent[]): Promise<boolean>[] {

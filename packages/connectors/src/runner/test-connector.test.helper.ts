@@ -3,7 +3,7 @@ import type { Interaction, Json } from '@askback/protocol'
 import { expect, onTestFinished } from 'vitest'
 import { memorySurface, type MemorySurface } from '../testing/memory-surface.js'
 import type { Connector } from './connector.js'
-import { connectorDesk } from './connector-desk.js'
+import { connectorDesk, type ConnectorDeskOptions } from './connector-desk.js'
 import { runConnector, type ConnectorOptions, type RunningConnector } from './runner.js'
 
 export interface TestConnector {
@@ -21,10 +21,11 @@ export interface TestConnector {
 export async function testConnector(
   options: Partial<Pick<ConnectorOptions, 'clock'>> & {
     store?: Store
+    sessions?: ConnectorDeskOptions['sessions']
     adapt?: (connector: Connector) => void
   } = {},
 ): Promise<TestConnector> {
-  const { store = memoryStore(), adapt, ...rest } = options
+  const { store = memoryStore(), sessions = 'all', adapt, ...rest } = options
   const errors: unknown[] = []
   const onError = (error: unknown) => void errors.push(error)
   const desk = createDesk({ store, onError })
@@ -35,7 +36,12 @@ export async function testConnector(
   const run = () => {
     const connector = surface.make()
     adapt?.(connector)
-    const running = runConnector({ connector, desk: connectorDesk(host, store), onError, ...rest })
+    const running = runConnector({
+      connector,
+      desk: connectorDesk(host, store, { sessions }),
+      onError,
+      ...rest,
+    })
     started.push(running)
     return running
   }

@@ -15,6 +15,11 @@ import { HandledUpdates, UpdateHandler } from './updates.js'
 export interface TelegramOptions {
   /** The token of the bot, from @BotFather. */
   token: string
+  /**
+   * Names the records of this bot in the store. Each of several bots on one store needs its own, which must stay the same.
+   * @default 'telegram'
+   */
+  id?: string
   /** Stores pairings and cards. */
   kv: Kv
   /** Accounts that may answer without pairing. @default [] */
@@ -48,7 +53,7 @@ interface SentMessage {
   file: boolean
 }
 
-const CONNECTOR_ID = 'telegram'
+const DEFAULT_ID = 'telegram'
 const UNPAIR_COMMAND = { command: 'unpair', description: 'answer here no more' }
 const RECONNECT_AFTER_MS = 5000
 const CALL_TIMEOUT_SECONDS = 60
@@ -65,17 +70,19 @@ const NO_PREVIEW = { link_preview_options: { is_disabled: true } }
  *
  * @example
  * const connector = telegramConnector({ token, kv: store.kv, onError: console.error })
- * const running = runConnector({ connector, desk: connectorDesk(host, store), onError: console.error })
+ * const desk = connectorDesk(host, store, { sessions: 'all' })
+ * const running = runConnector({ connector, desk, onError: console.error })
  * const { code } = connector.pair({ id: 'ada', name: 'Ada' })
  */
 export function telegramConnector(options: TelegramOptions): TelegramConnector {
   const { kv, clock = jumpAwareClock, onError, users = [], chats = [], webhookUrl, apiRoot } = options
+  const { id = DEFAULT_ID } = options
   const bot = new Bot(options.token, {
     client: { ...(apiRoot !== undefined && { apiRoot }), timeoutSeconds: CALL_TIMEOUT_SECONDS },
   })
   const queue = new SendQueue(clock)
-  const pairings = new Pairings({ kv, clock, users, connectorId: CONNECTOR_ID, mayAct: options.mayAct })
-  const handled = new HandledUpdates(kv, CONNECTOR_ID)
+  const pairings = new Pairings({ kv, clock, users, connectorId: id, mayAct: options.mayAct })
+  const handled = new HandledUpdates(kv, id)
   const webhookSecret = randomBytes(32).toString('hex')
   let updates: UpdateHandler | null = null
   let isStopped = false
@@ -179,7 +186,7 @@ export function telegramConnector(options: TelegramOptions): TelegramConnector {
   }
 
   return {
-    id: CONNECTOR_ID,
+    id,
     via: 'telegram',
     async start(context) {
       await handled.load()

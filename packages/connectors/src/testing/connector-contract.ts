@@ -314,7 +314,12 @@ async function runOn(surface: ConnectorUnderTest) {
   await desk.createSession({ id: 's', agent: null, title: 'The session' })
   const start = (): RunningConnector =>
     // A poll this rare never runs in a test, so the doorbell alone must be enough.
-    runConnector({ connector: surface.make(), desk: connectorDesk(host, store), onError, pollMs: 3_600_000 })
+    runConnector({
+      connector: surface.make(),
+      desk: connectorDesk(host, store, { sessions: 'all' }),
+      onError,
+      pollMs: 3_600_000,
+    })
   let running = start()
   await running.ready
   await running.context.setPlace(surface.place, { sessions: 'all', current: 's' })

@@ -53,7 +53,8 @@ const GIVE_UP_MS = 3 * 24 * 3_600_000
  * process stopped. The cursor is saved after each delivered change, so a crash may repeat a call but never skips one.
  *
  * @example
- * const webhook = startWebhook({ url, secret, desk: connectorDesk(host, store), onError: console.error })
+ * const desk = connectorDesk(host, store, { sessions: 'all' })
+ * const webhook = startWebhook({ url, secret, desk, onError: console.error })
  */
 export function startWebhook(options: WebhookOptions): RunningWebhook {
   const { url, secret, desk, onError, clock = jumpAwareClock, random = Math.random } = options
