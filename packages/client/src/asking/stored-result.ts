@@ -65,6 +65,11 @@ function messageOf(error: unknown): string {
   return message.toWellFormed()
 }
 
+/** An error is stored as its message. */
+function textOf(output: Json): string {
+  return typeof output === 'string' ? output : JSON.stringify(output)
+}
+
 /** What the approved call has returned; `null` if that is not in the log. Throws `CallFailed` if the call threw. */
 export async function findResult(
   port: AskingPort,
@@ -77,7 +82,7 @@ export async function findResult(
     for (const event of events.toReversed()) {
       if (event.type === 'interaction_request' && event.interactionId === interactionId) return null
       if (event.type !== 'tool_result' || event.toolCallId !== toolCallId) continue
-      if (event.isError) throw new CallFailed(String(event.output), interaction)
+      if (event.isError) throw new CallFailed(textOf(event.output), interaction)
       // Of a result that was too long, only the beginning is in the log.
       return event.truncated === undefined ? { value: event.output } : null
     }
