@@ -2,9 +2,11 @@ import {
   createDesk,
   createHost,
   type AgentAdapter,
+  type Bus,
   type Desk,
   type Host,
   type InteractionKind,
+  type Leases,
   type SessionDefaults,
   type SessionHandle,
   type Store,
@@ -56,6 +58,10 @@ export interface AskbackOptions {
    * @default the web app of this package
    */
   webApp?: string | null
+  /** On a store that several processes share: how they reach each other, without waiting for the next poll. */
+  bus?: Bus
+  /** On a store that several processes share, if `agents` run here: which process runs the agent of a session. */
+  leases?: Leases
   /** All other settings, the same as in `config.json` of `askback serve`. */
   config?: GatewaySettings
   /** @default writes to `console.error` */
@@ -126,7 +132,10 @@ export interface EmbeddedAskback {
   serve<Who extends AuthenticatedActor = AuthenticatedActor>(
     options?: MountOptions<IncomingMessage, Who> & { host?: string; port?: number },
   ): Promise<{ url: string; openUrl: string }>
-  /** Ends the streams, sockets and long polls of an actor, for example when they sign out of your product. */
+  /**
+   * Ends the streams, sockets and long polls of an actor, for example when they sign out of your product: in all processes on the
+   * same store, at once with a `bus`, and within five seconds without one. What they send later is authenticated again.
+   */
   revoke(actorId: string): Promise<void>
   /** Stops everything that was started here, and closes the store if it was opened here. What is pending stays pending. */
   close(): Promise<void>
@@ -140,7 +149,7 @@ export interface EmbeddedAskback {
  * app.use('/askback', askback.express({ authenticate, authorize }))
  */
 export function createAskback(options: AskbackOptions): EmbeddedAskback {
-  const { kinds, agents = [], config = {}, onError = reportError } = options
+  const { kinds, agents = [], bus, leases, config = {}, onError = reportError } = options
   const store = typeof options.store === 'function' ? options.store() : options.store
   const { pendingPerSession, requestBytes, sessions } = config.limits ?? {}
   const limits = Object.fromEntries(
@@ -153,6 +162,7 @@ export function createAskback(options: AskbackOptions): EmbeddedAskback {
     owner: { name: 'owner of this gateway', tokens: [options.token ?? createSecret('askback_person')] },
     agentToken: options.agentToken ?? createSecret('askback_agent'),
     ...(config.loginDays !== undefined && { loginDays: config.loginDays }),
+    ...(bus && { bus }),
     onError,
   })
   let url: string | Promise<string> | undefined = options.url
@@ -160,6 +170,8 @@ export function createAskback(options: AskbackOptions): EmbeddedAskback {
     desk,
     agents,
     onError,
+    ...(bus && { bus }),
+    ...(leases && { leases }),
     env: async (sessionId) => ({
       ...(url !== undefined && { ASKBACK_URL: await url }),
       ASKBACK_SESSION: sessionId,
@@ -226,7 +238,7 @@ export function createAskback(options: AskbackOptions): EmbeddedAskback {
       return { url: own, openUrl: `${own}/login?code=${found.createLoginCode(found.owner)}` }
     },
     async revoke(actorId) {
-      ;(await credentials).revokeExternal(actorId)
+      await (await credentials).revokeExternal(actorId)
     },
     close: () => (closing ??= close()),
   }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { originOf } from './http/origin.js'
 
 const count = z.int().min(1)
 
@@ -7,7 +8,9 @@ export const gatewayConfig = z.strictObject({
   /** Host names of this gateway in addition to the loopback names, without ports. */
   allowedHosts: z.array(z.string().min(1)).default([]),
   /** Web origins whose pages may call this gateway, in addition to its own. */
-  allowedOrigins: z.array(z.url()).default([]),
+  allowedOrigins: z
+    .array(z.url().refine((url) => originOf(url) !== null, 'is no origin, like https://ide.example'))
+    .default([]),
   /** Whether those pages may be signed in by a cookie of the program that embeds the gateway. They can always send a token. */
   allowedOriginsMaySendCookies: z.boolean().default(false),
   /**

@@ -141,6 +141,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   const proxies = createTrustedProxies(config.trustProxy)
   const { decisionMs = DECISION_MS } = options
   const onError = (error: unknown) => app.log.error({ err: error }, 'A function of the embedder failed')
+  const authorizer =
+    options.authorize === undefined
+      ? null
+      : new Authorizer({ authorize: options.authorize, store, clock, timeoutMs: decisionMs, onError })
   let ownUrl: URL | null = null
   const context: GatewayContext = {
     host,
@@ -158,12 +162,9 @@ export function createGateway(options: GatewayOptions): Gateway {
       requireProxy: options.requireProxy ?? false,
     }),
     proxies,
-    access: new Access(host.desk),
+    access: new Access(host.desk, authorizer),
     callers: new Callers(host),
-    authorizer:
-      options.authorize === undefined
-        ? null
-        : new Authorizer({ authorize: options.authorize, store, clock, timeoutMs: decisionMs, onError }),
+    authorizer,
     external:
       options.authenticate === undefined
         ? null

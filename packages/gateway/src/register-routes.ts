@@ -127,7 +127,7 @@ async function handleRequest(
 
 /**
  * Checks the credential again after the body, which may take minutes to arrive: a person who was revoked or logged out meanwhile must not
- * act. Only changes by a person are checked in a shared store, because that costs a query.
+ * act. Only changes by those who can be revoked are checked in a shared store, because that costs a query.
  */
 function checkAfterBody(
   { credentials }: GatewayContext,
@@ -135,7 +135,7 @@ function checkAfterBody(
   { method }: ApiRoute,
 ): Promise<void> | undefined {
   const isCurrent =
-    method !== 'GET' && credential.kind === 'person'
+    method !== 'GET' && (credential.kind === 'person' || credential.external)
       ? credentials.isCurrentInStore(credential)
       : credentials.isCurrent(credential)
   if (typeof isCurrent !== 'boolean') return isCurrent.then(checkNotRevoked)

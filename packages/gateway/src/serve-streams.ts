@@ -76,5 +76,6 @@ function guardOf(credential: Credential, { authorizer }: GatewayContext): Stream
     checkStill: (sessionId) => access.checkStill(sessionId),
     checkScope: (answer) => access.checkScope(scopeOf(answer)),
     mayRead: async (sessionId) => authorizer?.mayRead(credential, sessionId) ?? true,
+    mightRead: async (sessionId, tags) => authorizer?.mightRead(credential, sessionId, tags) ?? true,
   }
 }

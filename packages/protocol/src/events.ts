@@ -135,7 +135,13 @@ export const sessionEvent = z.discriminatedUnion('type', [
     via: via.optional(),
   }),
   /** The session has these tags from now on, and no others. */
-  event('session_tags', { tags: sessionTags, by: actor.optional(), via: via.optional() }),
+  event('session_tags', {
+    tags: sessionTags,
+    /** Missing in logs of older versions. */
+    before: sessionTags.optional(),
+    by: actor.optional(),
+    via: via.optional(),
+  }),
   event('agent_session', { agentSessionId: id }),
   event('context_cleared', { by: actor.optional() }),
   event('error', { code: z.string(), message: z.string(), fatal: z.boolean() }),

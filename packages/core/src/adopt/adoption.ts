@@ -5,6 +5,7 @@ import {
   type AdoptedItem,
   type Interaction,
   type SessionEvent,
+  type SessionTags,
 } from '@askback/protocol'
 import type { Clock } from '../clock.js'
 import {
@@ -20,6 +21,16 @@ import { HistoryLog, type History } from './history-log.js'
 import { LateCopies } from './late-copies.js'
 import { pastCalls, placeInteractions } from './placement.js'
 import { allSessions, sourceInteractions } from './source-interactions.js'
+
+export interface AdoptOptions {
+  /** The tags of the session that is made. */
+  tags?: SessionTags | undefined
+  /**
+   * Whether the caller may read a session. What was asked in others is not copied.
+   * @default they may read all
+   */
+  mayRead?: ((sessionId: string) => Promise<boolean>) | undefined
+}
 
 /** What adoption needs of the desk. */
 export interface AdoptionPorts {
@@ -62,7 +73,10 @@ export class Adoption {
   }
 
   /** `created` is true for the caller that wrote the last part. */
-  async adopt(body: AdoptBody, by: Actor): Promise<{ sessionId: string; created: boolean }> {
+  async adopt(
+    body: AdoptBody,
+    { by, tags, mayRead }: AdoptOptions & { by: Actor },
+  ): Promise<{ sessionId: string; created: boolean }> {
     const { store, clock } = this.#ports
     const sessionId = sessionIdOf(body)
     const existing = await this.#existingSession(body, sessionId)
@@ -71,18 +85,25 @@ export class Adoption {
     if (first === null) return { sessionId, created: false }
     if (first === 0) await this.#ports.checkSessionLimit(sessionId)
     const items = withTimes(body.items, clock.now())
-    const interactions = await interactionsByCall(store, body, items)
+    const interactions = await interactionsByCall(store, body, items, mayRead)
     const log = new HistoryLog({ sessionId, items, by, interactions })
     const startedAt = items[0]?.at ?? clock.now()
     const { agent, agentSessionId, cwd, title } = body
     const realCwd = await this.#ports.realFolder(cwd)
-    const session = { agent, agentSessionId, startedAt, ...optional({ cwd, realCwd, title }) }
+    const session = { agent, agentSessionId, startedAt, ...optional({ cwd, realCwd, title, tags }) }
     while (first !== null) {
       const { isWritten, next } = await this.#writePart(sessionId, session, log, first)
       if (isWritten && next === null) return { sessionId, created: true }
       first = isWritten ? next : await nextItem(store, sessionId)
     }
     return { sessionId, created: false }
+  }
+
+  /** The session that `adopt` would return, or continue to write; `null` if it would make a new one. */
+  async find(body: AdoptBody): Promise<string | null> {
+    const sessionId = sessionIdOf(body)
+    const existing = await this.#existingSession(body, sessionId)
+    return existing ?? ((await this.#ports.store.session(sessionId)) ? sessionId : null)
   }
 
   async #writePart(
@@ -133,9 +154,10 @@ async function interactionsByCall(
   store: Store,
   body: AdoptBody,
   items: AdoptedItem[],
+  mayRead: AdoptOptions['mayRead'],
 ): Promise<History['interactions']> {
   const calls = pastCalls(items)
-  const sources = await sourceInteractions(store, body, calls)
+  const sources = await sourceInteractions(store, body, calls, mayRead)
   const placements = placeInteractions(calls, sources)
   const byCall = new Map<string, { interaction: Interaction; placement: HistoryPlacement }[]>()
   for (const { interaction } of sources) {

@@ -21,9 +21,11 @@ export async function sourceInteractions(
   store: Store,
   { from, cwd }: Pick<AdoptBody, 'from' | 'cwd'>,
   calls: readonly PastCall[],
+  mayRead: (sessionId: string) => Promise<boolean> | boolean = () => true,
 ): Promise<SourceInteraction[]> {
   if (from !== undefined) {
-    if (!(await store.session(from))) throw new AskbackError('not_found', `There is no session ${from}.`)
+    if (!(await store.session(from)) || !(await mayRead(from)))
+      throw new AskbackError('not_found', `There is no session ${from}.`)
     return (await interactionsIn(store, from)).map((interaction) => ({ interaction, isNamed: true }))
   }
   if (cwd === undefined) return []
@@ -35,7 +37,7 @@ export async function sourceInteractions(
   ]
   const found: SourceInteraction[] = []
   for await (const session of allSessions(store)) {
-    if (session.agent !== null || !isWithin(cwd, session.cwd)) continue
+    if (session.agent !== null || !isWithin(cwd, session.cwd) || !(await mayRead(session.id))) continue
     for (const interaction of await interactionsIn(store, session.id)) {
       const { toolCallId, requestedAt } = interaction
       const isNear = requestedAt >= first - MAX_GAP_MS && requestedAt <= last + MAX_GAP_MS

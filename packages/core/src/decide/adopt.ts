@@ -2,6 +2,7 @@ import { AskbackError, type EventOf, type Json, type NewEvent, type SessionState
 import { optional } from '../optional.js'
 import type { KvWrite } from '../store/store.js'
 import type { Context, Decision } from './command.js'
+import { tagsWrite } from './control.js'
 
 /** An event that happened before the session was adopted. */
 export interface PastEvent {
@@ -36,7 +37,7 @@ export interface HistoryPart {
 /** Appends one part of a history. Does nothing unless that part is next: two callers may write the same history. */
 export interface AdoptCommand extends Pick<
   EventOf<'session_started'>,
-  'agent' | 'title' | 'cwd' | 'realCwd'
+  'agent' | 'title' | 'cwd' | 'realCwd' | 'tags'
 > {
   type: 'adopt'
   agentSessionId: string
@@ -68,7 +69,7 @@ export function lateCopyKey(sessionId: string, interactionId: string): string {
 
 export function adopt(state: SessionState, command: AdoptCommand, context: Context): Decision {
   const { sessionId, seq, ended } = state
-  const { first, part, startedAt, agentSessionId, agent, title, cwd, realCwd } = command
+  const { first, part, startedAt, agentSessionId, agent, title, cwd, realCwd, tags } = command
   if (ended) throw new AskbackError('unavailable', `The session ${sessionId} is being deleted.`)
   if (first !== (seq === 0 ? 0 : context.imported)) return { events: [] }
   const past: PastEvent[] = [...part.events]
@@ -78,7 +79,7 @@ export function adopt(state: SessionState, command: AdoptCommand, context: Conte
       agent,
       permissionMode: 'default',
       source: 'adopted',
-      ...optional({ title, cwd, realCwd }),
+      ...optional({ title, cwd, realCwd, tags }),
     }
     past.unshift({ at: startedAt, event })
   }
@@ -91,6 +92,7 @@ export function adopt(state: SessionState, command: AdoptCommand, context: Conte
     kv: [
       { key: adoptionKey(sessionId), value: progress },
       ...part.late.map((late) => lateCopyWrite(sessionId, late)),
+      ...(seq === 0 ? (tagsWrite(sessionId, tags).kv ?? []) : []),
     ],
   }
 }

@@ -87,13 +87,13 @@ export function setTags(state: SessionState, command: CommandOf<'set_tags'>, _co
   const { tags, by, via } = command
   if (canonicalJson(tags) === canonicalJson(state.tags ?? {})) return { events: [] }
   return {
-    events: [{ type: 'session_tags', tags, ...optional({ by, via }) }],
+    events: [{ type: 'session_tags', tags, before: state.tags ?? {}, ...optional({ by, via }) }],
     ...tagsWrite(state.sessionId, tags),
   }
 }
 
 /** Stores list sessions with their tags, which they read from this key. */
-function tagsWrite(sessionId: string, tags: SessionTags | undefined): Pick<Decision, 'kv'> {
+export function tagsWrite(sessionId: string, tags: SessionTags | undefined): Pick<Decision, 'kv'> {
   if (!tags) return {}
   return { kv: [{ key: tagsKey(sessionId), value: Object.keys(tags).length > 0 ? tags : null }] }
 }

@@ -29,7 +29,7 @@ import {
   type ToolCall,
   type ToolCallBody,
 } from '@askback/protocol'
-import type { Adoption } from '../adopt/adoption.js'
+import type { Adoption, AdoptOptions } from '../adopt/adoption.js'
 import {
   actedBy,
   checkIsPerson,
@@ -111,11 +111,19 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
   async adopt(
     this: BoundDesk<PersonCaller>,
     body: AdoptBody,
+    { tags: given, mayRead }: AdoptOptions = {},
   ): Promise<{ session: Session; created: boolean }> {
     checkIsPerson(this.caller, 'adopt a session')
     const history = parse(adoptBody, copyJson(body, 'the history'), 'the history')
-    const { sessionId, created } = await this.#parts.adoption.adopt(history, personOf(this.caller))
+    const tags = given && parse(sessionTagsInput, given, 'the tags')
+    const by = personOf(this.caller)
+    const { sessionId, created } = await this.#parts.adoption.adopt(history, { by, tags, mayRead })
     return { session: await this.#engine.read(sessionId, sessionOf), created }
+  }
+
+  /** The id of the session here that `adopt` would return for this history, or `null`. */
+  findAdopted(body: AdoptBody): Promise<string | null> {
+    return this.#parts.adoption.find(parse(adoptBody, body, 'the history'))
   }
 
   open(input: OpenInput): Promise<Opened> {

@@ -73,13 +73,28 @@ export class Authorizer {
   /** Whether the actor may read the session, or might read it before it was deleted. A failed check counts as no. */
   async mayRead(credential: Credential, sessionId: string): Promise<boolean> {
     if (isOwnSession(credential, sessionId)) return true
+    return this.#answer(
+      credential,
+      async () => (await this.#session(sessionId)) ?? this.#known.get(sessionId),
+    )
+  }
+
+  async #answer(credential: Credential, find: () => Promise<AccessSession | undefined>): Promise<boolean> {
     try {
-      const session = (await this.#session(sessionId)) ?? this.#known.get(sessionId)
+      const session = await find()
       return session !== undefined && (await this.#ask(credential, { action: 'read', session }))
     } catch (error) {
       if (!(error instanceof AskbackError)) this.#options.onError(error)
       return false
     }
+  }
+
+  /** The same for a session as it was with other tags. */
+  async mightRead(credential: Credential, sessionId: string, tags: SessionTags): Promise<boolean> {
+    return this.#answer(credential, async () => {
+      const session = await this.#session(sessionId)
+      return session && { ...session, tags }
+    })
   }
 
   /** Which of these sessions the actor may read. Those that do not exist are left out. */
@@ -143,7 +158,12 @@ async function inParallel<T>(items: readonly T[], check: (item: T) => Promise<bo
       results[index] = await check(items[index]!)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(CONCURRENT_CHECKS, items.length) }, work))
+  try {
+    await Promise.all(Array.from({ length: Math.min(CONCURRENT_CHECKS, items.length) }, work))
+  } finally {
+    // After a failure nobody waits for the rest.
+    next = items.length
+  }
   return results
 }
 

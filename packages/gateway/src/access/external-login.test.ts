@@ -13,6 +13,7 @@ const people: Record<string, unknown> = {
   owner: { id: 'owner', role: 'person' },
   nameless: { name: 'X', role: 'person' },
   king: { id: 'k', role: 'king' },
+  half: { id: 'half \ud800', role: 'person' },
 }
 
 /** A product's login: its cookie names the person. */
@@ -71,18 +72,15 @@ describe('a login of the embedding program', () => {
     expect((await as('nobody').get('/api/sessions')).status).toBe(401)
   })
 
-  it.each([
-    'GET /api/tokens',
-    'POST /api/tokens',
-    'GET /api/metrics',
-    'GET /api/backup',
-    'DELETE /api/rules/x',
-  ])('administers nothing unless authorize says so: %s', async (route) => {
-    await start()
-    const [method, path] = route.split(' ') as [string, string]
-    const { status } = await as('ann').send(method, path, method === 'POST' ? { person: 'x' } : undefined)
-    expect(status).toBe(403)
-  })
+  it.each(['GET /api/tokens', 'POST /api/tokens', 'GET /api/metrics', 'GET /api/backup'])(
+    'administers nothing unless authorize says so: %s',
+    async (route) => {
+      await start()
+      const [method, path] = route.split(' ') as [string, string]
+      const { status } = await as('ann').send(method, path, method === 'POST' ? { person: 'x' } : undefined)
+      expect(status).toBe(403)
+    },
+  )
 
   it.each(['POST /api/logins', 'POST /api/logout'])('is not made or ended by Askback: %s', async (route) => {
     await start()
@@ -97,6 +95,7 @@ describe('a login of the embedding program', () => {
     ['broken', 'the database of the product is down'],
     ['nameless', 'authenticate returned no valid actor'],
     ['king', 'authenticate returned no valid actor'],
+    ['half', 'a lone surrogate'],
     ['owner', 'the id \\"owner\\" is that of Askback\'s own first person'],
   ])('that fails (%s) lets nobody in, and the log says why', async (name, why) => {
     await start()
@@ -170,6 +169,23 @@ describe('a cookie of the embedding program', () => {
 })
 
 describe('an actor that the embedder revokes', () => {
+  it('loses a long poll at once as an agent, too', async () => {
+    await start()
+    const id = await as('ann').session()
+    const bot = as('bot')
+    const { interactionId } = await bot.open(id, question)
+    let polled = 0
+    void bot.get(`/api/sessions/${id}/interactions/${interactionId}?wait=60`).then(({ status }) => {
+      polled = status
+    })
+    await expect
+      .poll(() => {
+        void gateway.credentials.revokeExternal('bot')
+        return polled
+      })
+      .toBe(401)
+  })
+
   it('loses open streams and long polls at once, and can sign in again', async () => {
     await start()
     const ann = as('ann')
@@ -182,7 +198,7 @@ describe('an actor that the embedder revokes', () => {
     })
     await expect
       .poll(() => {
-        gateway.credentials.revokeExternal('u1')
+        void gateway.credentials.revokeExternal('u1')
         return polled
       })
       .toBe(401)

@@ -11,9 +11,15 @@ import { withinTime } from './time-limit.js'
 /** The first person of Askback itself has this id, and powers that go with it. */
 const RESERVED_ID = 'owner'
 
+const text = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((value) => value.isWellFormed(), 'holds half a character (a lone surrogate)')
+
 const actor = z.looseObject({
-  id: z.string().min(1).max(200),
-  name: z.string().min(1).max(200).optional(),
+  id: text,
+  name: text.optional(),
   role: z.enum(['person', 'agent']),
   tags: sessionTagsInput.optional(),
 })

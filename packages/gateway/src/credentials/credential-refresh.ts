@@ -1,6 +1,7 @@
 import type { Bus, Clock, Store } from '@askback/core'
 import type { Actor } from '@askback/protocol'
 import { hashOf, OUTSIDE_AGENTS, personCredential, type Credential } from './credential.js'
+import type { ExternalRevocations } from './external-revocations.js'
 import type { People } from './people.js'
 import type { StoredCredentials } from './stored-credentials.js'
 
@@ -51,6 +52,7 @@ export interface CredentialRefreshOptions {
   stored: StoredCredentials
   people: People
   revocations: Revocations
+  external: ExternalRevocations
   owner: Actor
   /** Registers the tokens of this gateway again before they expire. */
   renewTokens: () => Promise<void>
@@ -95,7 +97,7 @@ export class CredentialRefresh {
   }
 
   async #runWhileRequested(): Promise<void> {
-    const { store, people, stored, revocations } = this.#options
+    const { store, people, stored, revocations, external } = this.#options
     while (this.#isRequested && !this.#isClosed) {
       this.#isRequested = false
       if (store.shared) await this.#refreshGatewayTokens()
@@ -106,7 +108,7 @@ export class CredentialRefresh {
         // The gateway that revoked them may have stopped before it deleted all of their credentials.
         revokedKeys.push(...(await stored.revoke(person)))
       }
-      revocations.publishKeys(revokedKeys)
+      revocations.publishKeys([...revokedKeys, ...(await external.refresh())])
     }
   }
 

@@ -12,7 +12,6 @@ import {
   personCredential,
   sessionToken,
   type Credential,
-  type PersonCredential,
   type SecretSeed,
 } from './credential.js'
 import {
@@ -21,6 +20,7 @@ import {
   registerGatewayTokens,
   Revocations,
 } from './credential-refresh.js'
+import { ExternalRevocations } from './external-revocations.js'
 import { People, personName } from './people.js'
 import { auditAct, StoredCredentials } from './stored-credentials.js'
 
@@ -28,8 +28,6 @@ const SECRET_KEY = 'credential/secret'
 const OWNER = 'owner'
 const DAY_MS = 24 * 3_600_000
 const MAX_CACHED_HASHES = 1000
-/** No request takes longer; streams end when their credential is revoked. */
-const MAX_REQUEST_MS = 3_600_000
 /** A program that acts in its own name. */
 const DIRECT: Caller = { via: 'direct' }
 
@@ -91,8 +89,7 @@ export class Credentials {
   /** By hash: tokens that are passed in at each start. */
   readonly #configured = new Map<string, Credential>()
   readonly #hashes = new Map<string, string>()
-  /** When each was revoked, by key. */
-  readonly #externalRevoked = new Map<string, number>()
+  readonly #external: ExternalRevocations
 
   /** @internal */
   constructor({ options, clock, secret, owner, ownerToken, stored, people }: CredentialsParts) {
@@ -110,6 +107,7 @@ export class Credentials {
     for (const token of options.owner.tokens)
       this.#configured.set(hashOf(token), personCredential(owner, 'http', OWNER))
     const shared = { clock, stored, people, revocations: this.#revocations, bus }
+    this.#external = new ExternalRevocations(store, clock)
     this.logins = new BrowserLogins({
       ...shared,
       loginMs: loginDays * DAY_MS,
@@ -117,7 +115,8 @@ export class Credentials {
       isKnown: (personId) => this.#isKnown(personId),
     })
     const renewTokens = () => registerTokens(options, { store, clock })
-    this.#refresh = new CredentialRefresh({ ...shared, store, owner, renewTokens, onError })
+    const external = this.#external
+    this.#refresh = new CredentialRefresh({ ...shared, store, external, owner, renewTokens, onError })
   }
 
   /** @internal */
@@ -139,22 +138,24 @@ export class Credentials {
    * @internal
    */
   isCurrent(credential: Credential): boolean {
-    if (credential.external) return (this.#externalRevoked.get(credential.key) ?? 0) <= credential.external.at
+    if (credential.external) return this.#external.isCurrent(credential, credential.external)
     if (credential.kind === 'agent' || credential.key === OWNER) return true
     return this.#stored.isCurrent(credential.key, credential.via)
   }
 
   /**
-   * Whether a person's credential is still valid according to the store. A process that missed the message about a revocation must
-   * not let a revoked person act, so this is checked before everything that a person changes.
+   * Whether a credential that can be revoked is still valid according to the store. A process that missed the message about a
+   * revocation must not let its holder act, so this is checked before everything that they change.
    *
    * @internal
    */
-  isCurrentInStore(credential: PersonCredential): boolean | Promise<boolean> {
-    const { key, by } = credential
+  isCurrentInStore(credential: Credential): boolean | Promise<boolean> {
+    const { key } = credential
     if (!this.isCurrent(credential)) return false
-    if (!this.#store.shared || key === OWNER || credential.external) return true
-    return Promise.all([this.#store.kv.get(key), this.#people.isRevokedInStore(by.id)]).then(
+    if (!this.#store.shared || key === OWNER) return true
+    if (credential.external) return this.#external.isCurrentInStore(credential, credential.external)
+    if (credential.kind === 'agent') return true
+    return Promise.all([this.#store.kv.get(key), this.#people.isRevokedInStore(credential.by.id)]).then(
       ([entry, isRevoked]) => {
         if (entry && !isRevoked) return true
         void this.refresh()
@@ -237,15 +238,15 @@ export class Credentials {
   }
 
   /**
-   * Ends the streams, sockets and long polls of an actor whom the embedding program has signed in, for example when they sign out.
-   * Requests that began before do not take effect.
+   * Ends the streams, sockets and long polls of an actor whom the embedding program has signed in, for example when they sign out, on
+   * every gateway of the store. Requests that began before do not take effect. In this process it counts at once, also if the store
+   * cannot be written and this rejects.
    */
-  revokeExternal(actorId: string): void {
-    const now = this.#clock.now()
-    for (const [key, at] of this.#externalRevoked)
-      if (at < now - MAX_REQUEST_MS) this.#externalRevoked.delete(key)
-    this.#externalRevoked.set(externalKey(actorId), now + 1)
+  async revokeExternal(actorId: string): Promise<void> {
+    const stored = this.#external.revoke(actorId)
     this.#revocations.publishKeys([externalKey(actorId)])
+    await stored
+    this.#bus?.publish({ type: 'credentials' })
   }
 
   /** Whether this is the first person's own token or login, which may do more than those of other people. */

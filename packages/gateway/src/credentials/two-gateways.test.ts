@@ -1,13 +1,14 @@
 import { memoryBus, memoryStore } from '@askback/core'
 import { fakeClock } from '@askback/core/testing'
 import { expect, it, onTestFinished } from 'vitest'
+import { externalKey } from '../access/external-login.js'
+import type { PersonCredential } from './credential.js'
 import { createCredentials, type Credentials } from './credentials.js'
 
 /** Two gateways on one store. Their clock does not move, so they learn from each other over the bus only. */
-async function twoGateways({ bus = true } = {}): Promise<[Credentials, Credentials]> {
+async function twoGateways({ bus = true, clock = fakeClock() } = {}): Promise<[Credentials, Credentials]> {
   const store = { ...memoryStore(), shared: true }
   const join = memoryBus()
-  const clock = fakeClock()
   const create = (id: string) =>
     createCredentials({
       store,
@@ -52,4 +53,61 @@ it('a person who is revoked at one gateway may act at no other, even if the mess
   expect(await there.mayAct('grace')).toBe(true)
   await here.revoke('grace')
   expect(await there.mayAct('grace')).toBe(false)
+})
+
+/** An actor whom the embedding program signed in at this time. */
+function signedIn(id: string, at: number): PersonCredential {
+  const key = externalKey(id)
+  return {
+    kind: 'person',
+    id: key,
+    key,
+    by: { id },
+    via: 'http',
+    external: { actor: { id, role: 'person' }, at },
+  }
+}
+
+it('an actor of the embedder who is revoked at one gateway has no stream at the other, and can sign in again', async () => {
+  const clock = fakeClock()
+  const [here, there] = await twoGateways({ clock })
+  const before = clock.now()
+  const revoked: string[] = []
+  there.onRevoked((key) => revoked.push(key))
+  for (const id of ['ann', '__proto__', 'a/b\u0000']) {
+    await here.revokeExternal(id)
+    await expect.poll(() => revoked).toContain(externalKey(id))
+    expect(there.isCurrent(signedIn(id, before))).toBe(false)
+    expect(there.isCurrent(signedIn(id, before + 1))).toBe(true)
+  }
+  await there.refresh()
+  expect(revoked).toHaveLength(3)
+  expect(there.isCurrent(signedIn('anna', before))).toBe(true)
+  clock.advance(5)
+  await here.revokeExternal('ann')
+  await expect.poll(() => revoked).toHaveLength(4)
+  expect(there.isCurrent(signedIn('ann', before + 1))).toBe(false)
+})
+
+it('an actor of the embedder may act at no gateway after they were revoked, even if the message is lost', async () => {
+  const clock = fakeClock()
+  const [here, there] = await twoGateways({ bus: false, clock })
+  const ann = signedIn('ann', clock.now())
+  expect(await there.isCurrentInStore(ann)).toBe(true)
+  await here.revokeExternal('ann')
+  expect(there.isCurrent(ann)).toBe(true)
+  expect(await there.isCurrentInStore(ann)).toBe(false)
+  await there.refresh()
+  expect(there.isCurrent(ann)).toBe(false)
+})
+
+it('the revocation of an actor of the embedder is forgotten after a day', async () => {
+  const clock = fakeClock()
+  const [here, there] = await twoGateways({ bus: false, clock })
+  const ann = signedIn('ann', clock.now())
+  await here.revokeExternal('ann')
+  clock.advance(24 * 3_600_000 + 10)
+  await here.refresh()
+  await there.refresh()
+  expect(await there.isCurrentInStore(ann)).toBe(true)
 })

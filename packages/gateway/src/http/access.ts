@@ -1,6 +1,7 @@
 import type { BoundHost, Desk, Host, PersonCaller } from '@askback/core'
 import { AskbackError, via as surfaces, type Via } from '@askback/protocol'
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Authorizer } from '../access/authorizer.js'
 import type { Credential, PersonCredential } from '../credentials/credential.js'
 import type { AllowedCallers } from '../route.js'
 
@@ -13,11 +14,13 @@ const NAMED_SURFACES = surfaces.extract(['cli', 'terminal', 'http'])
 /** Decides which credential may use which route and session. */
 export class Access {
   readonly #desk: Desk
+  readonly #authorizer: Authorizer | null
   /** Cache of session ids: a session of outside agents stays one. */
   readonly #outside = new Set<string>()
 
-  constructor(desk: Desk) {
+  constructor(desk: Desk, authorizer: Authorizer | null) {
     this.#desk = desk
+    this.#authorizer = authorizer
   }
 
   /** Throws or rejects with `forbidden`. Returns a promise only if the desk has to be asked, to keep the common case synchronous. */
@@ -44,10 +47,12 @@ export class Access {
   mayRead(credential: Credential, sessionId: string): boolean | Promise<boolean> {
     if (credential.kind === 'person') return true
     if (credential.sessionId !== null) return credential.sessionId === sessionId
-    return this.#outside.has(sessionId) || this.#isOutside(sessionId)
+    return this.#outside.has(sessionId) || this.#isOutside(credential, sessionId)
   }
 
-  async #isOutside(sessionId: string): Promise<boolean> {
+  async #isOutside(credential: Credential, sessionId: string): Promise<boolean> {
+    // To who may not read it, "not for this session" would say that the session exists.
+    await this.#authorizer?.check(credential, sessionId, [])
     const agent = await this.#desk.agentOf(sessionId)
     if (agent !== null) return false
     if (this.#outside.size >= MAX_CACHED_SESSIONS) this.#outside.clear()

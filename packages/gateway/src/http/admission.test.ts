@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { gatewayConfig } from '../config.js'
 import { createOriginGuard } from './admission.js'
 
 const check = createOriginGuard({
@@ -91,4 +92,32 @@ describe('Sec-Fetch-Site', () => {
     const headers = { host, origin: 'https://ide.example', 'sec-fetch-site': 'cross-site' }
     expect(refusing('POST', headers)).not.toThrow()
   })
+})
+
+describe('an allowed origin of an app with a scheme of its own', () => {
+  const guard = createOriginGuard({ hosts: [], origins: ['app://obsidian.md', 'https://ide.example'] })
+  const page = (origin: string) => () =>
+    guard('POST', { host: '127.0.0.1:4100', origin, 'sec-fetch-site': 'cross-site' }, false)
+
+  it('is that origin, and not "null", which every sandboxed frame sends', () => {
+    expect(page('app://obsidian.md')()).toBe('allowed')
+    for (const other of [
+      'null',
+      'app://evil.md',
+      'app://obsidian.md.evil',
+      'app://127.0.0.1:4100',
+      'file://',
+      'https://ide.example.evil',
+      'https://evil-ide.example',
+      'http://ide.example',
+      'https://ide.example:8443',
+      'HTTPS://IDE.EXAMPLE.',
+    ])
+      expect(page(other)).toThrow('may not')
+  })
+
+  it.each(['file:///a', 'data:text/plain,x', 'null', 'blob:null/1', 'ide.example'])(
+    'must be an origin: %s is refused in the settings',
+    (origin) => expect(gatewayConfig.safeParse({ allowedOrigins: [origin] }).success).toBe(false),
+  )
 })

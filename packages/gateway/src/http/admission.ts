@@ -1,5 +1,6 @@
 import { AskbackError } from '@askback/protocol'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { allowedOrigins } from './origin.js'
 import type { FailedLogins } from './rate-limits.js'
 import type { TrustedProxies } from './trusted-proxy.js'
 
@@ -64,7 +65,7 @@ export interface OriginRules {
  */
 export function createOriginGuard(rules: OriginRules): OriginGuard {
   const hosts = new Set([...LOOPBACK, ...rules.hosts.map((host) => host.toLowerCase())])
-  const origins = new Set(rules.origins.map((origin) => new URL(origin).origin))
+  const origins = allowedOrigins(rules.origins)
   // The same few hosts come with every request, so valid ones are cached.
   const allowed = new Set<string>()
 
@@ -83,7 +84,9 @@ export function createOriginGuard(rules: OriginRules): OriginGuard {
   function checkOrigin(origin: string, host: string): 'own' | 'allowed' {
     if (origins.has(origin)) return 'allowed'
     const url = URL.canParse(origin) ? new URL(origin) : null
-    const own = url && hosts.has(url.hostname) && portOf(url) === portOf(new URL(`${url.protocol}//${host}`))
+    const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:'
+    const own =
+      url && isWeb && hosts.has(url.hostname) && portOf(url) === portOf(new URL(`${url.protocol}//${host}`))
     return own ? 'own' : refuse(`Pages of ${JSON.stringify(origin.slice(0, 200))} may not call this gateway.`)
   }
 

@@ -40,7 +40,8 @@ export class AppPages {
     const key = `${sockets ? 'ws' : 'sse'} ${prefix}`
     const known = this.#pages.get(key)
     if (known) return known
-    const text = source.replaceAll('="./', `="${prefix}/`)
+    // By a function: in a text, `$&` and the like have a meaning, and a prefix may contain them.
+    const text = source.replaceAll('="./', () => `="${prefix}/`)
     const html = Buffer.from(sockets ? text : text.replace('<html ', '<html data-sse="true" '))
     const page = { html, zipped: existsSync(`${this.#file}.gz`) ? gzipSync(html, { level: 9 }) : null }
     this.#pages.set(key, page)

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { GatewayContext } from '../route.js'
+import { allowedOrigins } from './origin.js'
 import { SECURITY_HEADERS } from './responses.js'
 import { noRoute } from './web-app.js'
 
@@ -29,7 +30,7 @@ const PREFLIGHT = {
  * that browsers add no cookie, unless an embedder wants that for a login of its own.
  */
 export function serveCors(app: FastifyInstance, { config, admit }: GatewayContext): void {
-  const allowed = new Set(config.allowedOrigins.map((origin) => new URL(origin).origin))
+  const allowed = allowedOrigins(config.allowedOrigins)
   if (allowed.size > 0) {
     // On the raw response, because `sendResponse` bypasses the framework.
     app.addHook('onRequest', ({ headers: { origin }, url }, reply, done) => {

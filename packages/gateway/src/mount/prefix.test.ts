@@ -18,15 +18,17 @@ let gateway: TestGateway
 let server: Server
 let origin: string
 let upgrades: boolean
+let prefix: string
 beforeEach(async () => {
   upgrades = true
+  prefix = PREFIX
   root = mkdtempSync(join(tmpdir(), 'askback-prefix-'))
   mkdirSync(join(root, 'assets'))
   writeFileSync(join(root, 'index.html'), HTML)
   writeFileSync(join(root, 'index.html.gz'), gzipSync(HTML))
   writeFileSync(join(root, 'assets', 'a.js'), 'export {}')
   gateway = await startTestGateway({ listen: false, webApp: root })
-  const mount = () => ({ prefix: PREFIX, source: null, upgrades })
+  const mount = () => ({ prefix, source: null, upgrades })
   server = createServer((request, response) => {
     const url = withoutPrefix(request.url ?? '', PREFIX)
     if (url === null) {
@@ -96,6 +98,27 @@ describe('a gateway under a path of another server', () => {
     })
     expect(login.status).toBe(200)
     expect(login.headers.get('set-cookie')).toContain(`; Path=${PREFIX}/;`)
+  })
+
+  it('sets no other attributes of the cookie because of a path with a parameter', async () => {
+    prefix = '/t/x;Domain=evil.example;SameSite=None/askback'
+    const code = gateway.credentials.createLoginCode(gateway.credentials.owner)
+    const login = await fetch(`${origin}${PREFIX}/api/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code }),
+    })
+    const attributes = login.headers.get('set-cookie')!.split('; ').slice(1, 4)
+    expect(attributes).toEqual([
+      'HttpOnly',
+      'SameSite=Strict',
+      'Path=/t/x%3BDomain=evil.example%3BSameSite=None/askback/',
+    ])
+  })
+
+  it('serves its page whatever its path has', async () => {
+    prefix = "/t/$'$$1/askback"
+    expect(await (await get(PREFIX)).text()).toBe(HTML.replaceAll('"./', () => `"${prefix}/`))
   })
 
   it('opens WebSockets there', async () => {

@@ -40,7 +40,16 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       parsedByDesk: true,
       responses: { 201: interactionBody, 200: interactionBody },
       errors: [404, 409],
-      async handle({ params: { id }, query: { wait = 0 }, body, host, idempotencyKey, request, reply }) {
+      async handle({
+        params: { id },
+        query: { wait = 0 },
+        body,
+        access,
+        host,
+        idempotencyKey,
+        request,
+        reply,
+      }) {
         const { desk: bound } = host
         const { interaction: opened, created } = await bound.open({
           // Listed one by one, because objects with always the same fields are faster in V8 than a spread of the body.
@@ -62,6 +71,7 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
         const read = { desk: bound, item: opened, claim: true, wait, reply }
         // The desk has already claimed what a rule settled at once.
         const item = created && opened.status === 'settled' ? opened : await readSettlement(context, read)
+        if (wait > 0) await access?.check(id, 'ask')
         const response = { status: created ? 201 : 200, body: { interaction: item } }
         // The JSON of a pending interaction is not cached: it would use memory for as long as the interaction is pending.
         return item.status === 'pending'
@@ -80,12 +90,15 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       query: waiting.extend(freshness.shape).extend(claiming.shape),
       responses: { 200: interactionBody },
       errors: [404],
-      async handle({ params: { id, interactionId }, query, credential, host, reply }) {
+      async handle({ params: { id, interactionId }, query, credential, access, host, reply }) {
         const { wait, fresh = true, claim = true } = query
         const item = await desk.interaction(id, interactionId, { fresh })
         const mayClaim = claim && isOpenedBy(item, credential)
         const read = { desk: host.desk, item, claim: mayClaim, wait, reply }
-        return { status: 200, body: { interaction: await readSettlement(context, read) } }
+        const settled = await readSettlement(context, read)
+        // `authorize` may have changed its mind while the caller waited.
+        if (wait !== undefined && wait > 0) await access?.check(id, 'read')
+        return { status: 200, body: { interaction: settled } }
       },
     }),
     route({
@@ -278,7 +291,7 @@ async function readSettlement(
     return claim ? desk.wait(item.interactionId, { sessionId: item.sessionId, until: 'now' }) : item
   const { credential } = reply.request
   const onRevoked = (revoked: () => void) =>
-    credential?.kind === 'person'
+    credential && (credential.kind === 'person' || credential.external)
       ? credentials.onRevoked((key) => key === credential.key && revoked())
       : () => undefined
   const signal = new LongPoll(reply, drain, { seconds: wait, onRevoked })

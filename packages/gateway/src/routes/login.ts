@@ -24,7 +24,9 @@ export function loginRoutes({
 }: GatewayContext): ApiRoute[] {
   const cookie = ({ raw }: FastifyRequest, value: string, maxAgeSeconds: number) => {
     const secure = proxies.isSecure(raw) ? '; Secure' : ''
-    return `${credentials.cookieName}=${value}; HttpOnly; SameSite=Strict; Path=${prefixOf(raw)}/; Max-Age=${maxAgeSeconds}${secure}`
+    // A semicolon would end the attribute. The prefix may come from the request, if it has a parameter.
+    const path = prefixOf(raw).replaceAll(';', '%3B')
+    return `${credentials.cookieName}=${value}; HttpOnly; SameSite=Strict; Path=${path}/; Max-Age=${maxAgeSeconds}${secure}`
   }
 
   return [

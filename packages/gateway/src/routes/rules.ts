@@ -1,5 +1,5 @@
 import type { ApprovalRule, BoundDesk } from '@askback/core'
-import { actor } from '@askback/protocol'
+import { actor, AskbackError } from '@askback/protocol'
 import * as z from 'zod'
 import type { CallAccess } from '../access/call-access.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
@@ -58,8 +58,12 @@ async function readableRules(rules: ApprovalRule[], access: CallAccess): Promise
   return rules.filter((each) => (each.scope === 'session' ? readable.has(each) : mayAdminister))
 }
 
+/** A rule that the caller may not see does not exist for them. */
 async function checkRule(desk: BoundDesk, id: string, access: CallAccess): Promise<void> {
-  const found = (await desk.rules()).find((each) => each.id === id)
-  if (found?.scope === 'session') await access.check(found.sessionId, 'manage')
-  else await access.checkAdminister()
+  const [found] = await readableRules(
+    (await desk.rules()).filter((each) => each.id === id),
+    access,
+  )
+  if (!found) throw new AskbackError('not_found', `There is no rule ${id}.`)
+  if (found.scope === 'session') await access.check(found.sessionId, 'manage')
 }

@@ -221,12 +221,12 @@ export function adoptRoutes({ host }: GatewayContext): ApiRoute[] {
         const agents = await host.agents()
         if (!agents.some(({ id }) => id === body.agent))
           throw new AskbackError('invalid_request', `There is no agent ${JSON.stringify(body.agent)} here.`)
-        const adoption = await desk.adopt(body)
-        if (!adoption.created) await access?.check(adoption.session.id, 'read')
-        else if (tags) {
-          await desk.setTags(adoption.session.id, tags)
-          adoption.session.tags = tags
-        }
+        // Before anything is written: it may be somebody else's, with a history that is not complete yet.
+        const known = access && (await desk.findAdopted(body))
+        if (known && !(await access.mayRead(known)))
+          throw new AskbackError('not_found', 'There is no such session of that agent for you.')
+        const mayRead = access ? (id: string) => access.mayRead(id) : undefined
+        const adoption = await desk.adopt(body, { tags, mayRead })
         return { status: adoption.created ? 201 : 200, body: adoption }
       },
     }),

@@ -61,10 +61,13 @@ export class AllEvents {
     const data = events.some(isForAllSessions) ? this.#encode(events, texts()) : null
     if (data) this.#write(data)
     if (this.#guarded.size === 0) return
-    const isTagged = events.some(({ type }) => type === 'session_tags')
-    const { sessionId } = events[0]!
-    if (data || isTagged)
-      for (const reader of this.#guarded.values()) reader.receive({ sessionId, data, isTagged })
+    const tagged = events.find((event) => event.type === 'session_tags')
+    const news = {
+      sessionId: events[0]!.sessionId,
+      data,
+      ...(tagged && { tagsBefore: tagged.before ?? null }),
+    }
+    if (data || tagged) for (const reader of this.#guarded.values()) reader.receive(news)
   }
 
   #encode(events: SessionEvent[], texts: string[]): Buffer {

@@ -1,4 +1,5 @@
 import type { Clock } from '@askback/core'
+import type { SessionTags } from '@askback/protocol'
 import { writeOrDisconnect, type EventReader } from './open-streams.js'
 import type { StreamGuard } from './register.js'
 
@@ -14,8 +15,8 @@ export interface SessionNews {
   sessionId: string
   /** Encoded events; `null` if there are none for the stream over all sessions. */
   data: Buffer | null
-  /** Whether the tags of the session changed. */
-  isTagged: boolean
+  /** Set if the tags of the session changed: those before; `null` in the log of an older version, which does not have them. */
+  tagsBefore?: SessionTags | null
 }
 
 export interface GuardedReaderOptions {
@@ -58,18 +59,19 @@ export class GuardedReader {
     this.#isRemoved = true
   }
 
-  async #deliver({ sessionId, data, isTagged }: SessionNews): Promise<void> {
-    if (!isTagged) {
+  async #deliver({ sessionId, data, tagsBefore }: SessionNews): Promise<void> {
+    if (tagsBefore === undefined) {
       if (data && (await this.#mayRead(sessionId))) this.#write(data)
       return
     }
-    const before = this.#decisions.get(sessionId)?.may
+    // Not what was decided for an earlier event: a client that could never read the session must not learn its id.
+    const before = tagsBefore && (await this.#options.guard.mightRead(sessionId, tagsBefore))
     this.#decisions.delete(sessionId)
     const may = await this.#mayRead(sessionId)
-    // The lists of the client lack a session that it could not read so far.
-    if (may && before !== true) this.#finish()
+    // The lists of the client lack a session that it could not read so far, or may have one that it can no longer read.
+    if (before === null || (may && !before)) this.#finish()
     else if (may && data) this.#write(data)
-    else if (!may && before !== false) this.#write(this.#options.encodeGone(sessionId))
+    else if (!may && before) this.#write(this.#options.encodeGone(sessionId))
   }
 
   async #mayRead(sessionId: string): Promise<boolean> {

@@ -6,7 +6,7 @@ import {
   type PersonCaller,
   type Store,
 } from '@askback/core'
-import { AskbackError, MAX_JSON_DEPTH, sessionEvent } from '@askback/protocol'
+import { AskbackError, MAX_JSON_DEPTH, sessionEvent, type SessionTags } from '@askback/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import * as z from 'zod'
@@ -168,6 +168,8 @@ export interface StreamGuard {
   checkScope(answer: unknown): Promise<void>
   /** Also for a session that was just deleted. Never rejects. */
   mayRead(sessionId: string): Promise<boolean>
+  /** The same with the tags that the session had before. */
+  mightRead(sessionId: string, tags: SessionTags): Promise<boolean>
 }
 
 /** A page with a cookie is a caller only after it has sent its proof: `confirm` throws `unauthorized` for a wrong one. */
