@@ -20,7 +20,11 @@ import { colour } from './requests.js'
 import { listenTo } from './listener.js'
 import { scriptedAgent, type ScriptedAgent } from './scripted-agent.js'
 import { simulatedStore } from './simulated-store.js'
+import { microtasks } from './time.js'
 import type { World } from './world.js'
+
+/** More microtasks than there are between the reply to an append and the waiter that it resolves. */
+const STEPS_TO_HAND_OVER = 30
 
 type Listener = (notice: AppendNotice) => void
 
@@ -74,7 +78,7 @@ export class Process {
         if (logId !== undefined) world.changes.committed(append, logId)
       },
       replied: (append, committed) => {
-        if (committed) this.#confirmClaims(world, append)
+        if (committed) void this.#confirmClaims(world, append)
       },
       erased: (sessionId) => {
         world.changes.erased(sessionId)
@@ -165,9 +169,12 @@ export class Process {
     }
   }
 
-  #confirmClaims({ model }: World, { events }: Append): void {
-    for (const event of events) {
-      if (event.type === 'interaction_delivered') model.known(event.interactionId).isClaimConfirmed = true
-    }
+  /** If a process crashes among the replies of one burst, it may not have handed over a claim of an earlier reply. */
+  async #confirmClaims({ model }: World, { events }: Append): Promise<void> {
+    const claimed = events.flatMap((event) =>
+      event.type === 'interaction_delivered' ? [model.known(event.interactionId)] : [],
+    )
+    await microtasks(STEPS_TO_HAND_OVER)
+    if (this.alive) for (const item of claimed) item.isClaimConfirmed = true
   }
 }
