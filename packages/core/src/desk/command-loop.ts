@@ -6,13 +6,13 @@ import {
   type SessionState,
 } from '@askback/protocol'
 import { MAX_BACK_MS, type Clock } from '../clock.js'
-import type { Command, Decision } from '../decide/command.js'
+import type { Command, DecidedSettlement, Decision } from '../decide/command.js'
 import { decide } from '../decide/decide.js'
 import type { InteractionKind } from '../kinds/kinds.js'
 import { optional } from '../optional.js'
 import type { AppendResult, Fence, KvWrite, Store } from '../store/store.js'
+import { OwnAppend } from './committed.js'
 import { fencedError, sessionNotFound } from './errors.js'
-import { eventTexts } from './event-texts.js'
 import { recall, recordOf, refusalOf, type CommandResult, type IdempotencyKey } from './idempotency.js'
 import type { Listeners } from './listeners.js'
 import { interactionIn, lookUp, type EditCheck, type LookupResult } from './lookups.js'
@@ -60,12 +60,43 @@ export interface RunOptions {
   onWritten?: (() => void) | undefined
 }
 
-/** The facts that an append was decided with. */
-interface DecidedOn extends RunOptions {
-  found: LookupResult
-  now: number
-  claims: Waiter[]
-  lockOwner: string | undefined
+const NO_OPTIONS: RunOptions = {}
+/** Shared by the many appends that settle or claim nothing; never changed. */
+const NO_SETTLED: Interaction[] = []
+const NO_CLAIMS: Waiter[] = []
+
+/** The append of a command. A class and not callbacks: closures for each append cost as much as a part of the decision. */
+class CommandAppend extends OwnAppend implements CommittedSettlements {
+  readonly settled: Interaction[]
+  readonly claims: Waiter[]
+  readonly result: CommandResult
+  readonly log: Speculative
+  readonly #loop: CommandLoop
+  readonly #onWritten: (() => void) | undefined
+
+  constructor(
+    loop: CommandLoop,
+    log: Speculative,
+    { events, settled, claims }: CommittedSettlements,
+    onWritten: (() => void) | undefined,
+  ) {
+    super(events)
+    this.settled = settled
+    this.claims = claims
+    this.result = { events }
+    this.#loop = loop
+    this.log = log
+    this.#onWritten = onWritten
+  }
+
+  committed(): void {
+    this.#loop.committed(this, this.log)
+    this.#onWritten?.()
+  }
+
+  abandoned(): void {
+    this.#loop.release(this.claims)
+  }
 }
 
 /**
@@ -80,6 +111,9 @@ export class CommandLoop {
   readonly #options: CommandLoopOptions
   readonly #ports: CommandLoopPorts
   readonly #contentionPorts: ContentionPorts
+  /** The receiver that would claim a settlement; a part of every decision's context. */
+  readonly #claimant = (interactionId: string): string | null =>
+    this.#ports.waiters.claimant(interactionId)?.to ?? null
 
   constructor(options: CommandLoopOptions, ports: CommandLoopPorts) {
     this.#options = options
@@ -96,107 +130,111 @@ export class CommandLoop {
   }
 
   /** One function for all steps: a promise per step would cost as much as the steps. */
-  async run(sessionId: string, command: Command, options: RunOptions = {}): Promise<CommandResult> {
-    const { key, fence, onWritten } = options
-    const { cache } = this.#ports
-    let contention: Contention | null = null
+  async run(sessionId: string, command: Command, options: RunOptions = NO_OPTIONS): Promise<CommandResult> {
+    const { key } = options
+    const contention = new Contention(this.#contentionPorts, sessionId)
     let isWritten = false
-    const overtaken = (how?: { isLocked: boolean; sentAt: number }) => {
-      contention ??= new Contention(this.#contentionPorts, sessionId)
-      return contention.overtaken(how)
-    }
     try {
-      if (this.#contentionPorts.queue.has(sessionId)) {
-        contention = new Contention(this.#contentionPorts, sessionId)
-        await contention.enter()
-      }
+      if (!contention.isFree) await contention.enter()
       for (;;) {
-        const recorded = key && (await recall(this.#options, key))
-        if (recorded) {
-          // Another process may have written it: a read here must include what is acknowledged here.
-          if (this.#options.store.shared) await cache.refresh(sessionId)
-          return recorded
-        }
+        const recorded = key && (await this.#recall(sessionId, key))
+        if (recorded) return recorded
         const known = this.#ports.log(sessionId)
         const log = known instanceof Promise ? await known : known
-        const { seq } = log.state
-        const window = windowOf(log.state)
         const looked = lookUp(log, command, this.#options)
-        const found = looked instanceof Promise ? await looked : looked
-        const hasChanged = log.stale || windowOf(log.state) !== window
-        // What was read from the store does not include what was appended since.
-        if (hasChanged || (isOutsideWindow(found) && log.state.seq !== seq)) {
-          await overtaken()
+        const found = looked instanceof Promise ? await unlessChanged(log, looked) : looked
+        if (!found || log.stale) {
+          await contention.overtaken()
           continue
         }
         const now = this.#timeOf(log)
-        const decidedOn = log.state.seq
+        const { seq } = log.state
         const existed = exists(log.state)
         let decision: Decision
         try {
           decision = this.#decide(log.state, command, found, now)
         } catch (error) {
-          if (!(await this.isCurrent(log, decidedOn))) {
-            await overtaken()
-            continue
-          }
-          // The same command may have been running under the same key: then this one has the result of that one.
-          const since = key && (await recall(this.#options, key))
-          if (since) return since
-          // The record of that one may have been erased with the session.
-          if (existed && !exists(log.state)) {
-            await overtaken()
-            continue
-          }
-          throw error
+          const instead = await this.#insteadOfRefusal(log, { seq, existed }, key)
+          if (instead === 'nothing') throw error
+          if (instead !== 'overtaken') return instead
+          await contention.overtaken()
+          continue
         }
         // The embedder's code of a kind may have written to the session while it was called.
-        if (log.state.seq !== decidedOn) {
-          await overtaken()
+        if (log.state.seq !== seq) {
+          await contention.overtaken()
           continue
         }
         if (decision.events.length === 0) {
           const result = await this.#unchanged(log, decision, found, key)
           if (result) return result
-          await overtaken()
+          await contention.overtaken()
           continue
         }
-        const lockOwner = contention?.lockOwner
-        const claims = this.#claim(decision)
-        let appended: { result: CommandResult; appending: Promise<AppendResult> }
-        try {
-          appended = this.#append(log, decision, { found, now, claims, key, fence, lockOwner, onWritten })
-        } catch (error) {
-          this.#release(claims)
-          throw error
-        }
-        const { result, appending } = appended
+        const own = this.#stampAndClaim(log, decision, now, options)
         let outcome: AppendResult
         try {
-          outcome = await appending
+          outcome = await this.#append(own, decision, found, options, contention.lockOwner)
         } catch (error) {
           // Read the log, to find out whether it was written.
-          cache.hint(sessionId)
+          this.#ports.cache.hint(sessionId)
           throw error
         }
         if (!outcome.ok) {
-          if (outcome.conflict === 'fence') this.#rejectFenced(claims)
-          if (outcome.conflict === 'fence' && fence) {
-            cache.hint(sessionId)
+          if (outcome.conflict === 'fence') this.#rejectFenced(own.claims)
+          if (outcome.conflict === 'fence' && options.fence) {
+            this.#ports.cache.hint(sessionId)
             throw fencedError()
           }
           // The state is stale now: the next attempt reads the log.
-          await overtaken({ isLocked: outcome.conflict === 'locked', sentAt: now })
+          await contention.overtaken({ isLocked: outcome.conflict === 'locked', sentAt: now })
           continue
         }
         isWritten = true
         const { refusal } = decision
+        const { result } = own
         if (refusal && result.interaction) throw refusalOf(refusal, viewInteraction(result.interaction, now))
         return result
       }
     } finally {
-      await contention?.end(isWritten)
+      if (contention.hasWaited) await contention.end(isWritten)
     }
+  }
+
+  /** Called when an append is durable, also after closing: the claims are in the log, so their waiters must get the settlements. */
+  committed(own: CommittedSettlements, log: Speculative): void {
+    this.#ports.resolveWaiters(own)
+    if (log.snapshotIsDue) log.saveSnapshot().catch(this.#options.onError)
+  }
+
+  /** Called when an append was not written: its claims were not made. */
+  release(claims: Waiter[]): void {
+    for (const waiter of claims) {
+      waiter.released()
+      if (this.#ports.isClosed()) this.#ports.waiters.end(waiter)
+    }
+  }
+
+  /** The result of the command that was first sent under this key. */
+  async #recall(sessionId: string, key: IdempotencyKey): Promise<CommandResult | null> {
+    const recorded = await recall(this.#options, key)
+    // Another process may have written it: a read here must include what is acknowledged here.
+    if (recorded && this.#options.store.shared) await this.#ports.cache.refresh(sessionId)
+    return recorded
+  }
+
+  /** A refusal counts only if the state that it was decided on is current. */
+  async #insteadOfRefusal(
+    log: Speculative,
+    { seq, existed }: { seq: number; existed: boolean },
+    key: IdempotencyKey | undefined,
+  ): Promise<CommandResult | 'overtaken' | 'nothing'> {
+    if (!(await this.isCurrent(log, seq))) return 'overtaken'
+    // The same command may have been running under the same key: then this one has the result of that one.
+    const since = key && (await recall(this.#options, key))
+    if (since) return since
+    // The record of that one may have been erased with the session.
+    return existed && !exists(log.state) ? 'overtaken' : 'nothing'
   }
 
   /** No append validates an empty decision or a refusal, so re-check the log before returning it. */
@@ -210,9 +248,12 @@ export class CommandLoop {
   #decide(state: SessionState, command: Command, found: LookupResult, now: number): Decision {
     const creates = command.type === 'start' || command.type === 'adopt'
     if (!creates && !exists(state)) throw sessionNotFound(state)
-    const claimant = (interactionId: string) => this.#ports.waiters.claimant(interactionId)?.to ?? null
     const { newId, kind, maxPending } = this.#options
-    return decide(state, command, { now, newId, kind, maxPending, claimant, ...found })
+    const claimant = this.#claimant
+    // Field by field: a spread costs more than the rest of this function.
+    const { found: item, rule, edit, knownCalls, placeholders, imported } = found
+    const looked = { found: item, rule, edit, knownCalls, placeholders, imported }
+    return decide(state, command, { now, newId, kind, maxPending, claimant, ...looked })
   }
 
   async #unchanged(
@@ -241,62 +282,58 @@ export class CommandLoop {
     return false
   }
 
-  /** Folds the events into the state at once. The result is valid when `appending` resolves with `ok`. */
-  #append(
-    log: Speculative,
-    decision: Decision,
-    { found, now, claims, key, fence: own, lockOwner, onWritten }: DecidedOn,
-  ): { result: CommandResult; appending: Promise<AppendResult> } {
-    const { state } = log
-    const { interactionId, routed, turnId } = decision
+  /** Gives the events their places and times, and marks the waiters whose claims are among them. */
+  #stampAndClaim(log: Speculative, decision: Decision, now: number, options: RunOptions): CommandAppend {
     const events = this.#stamp(log, decision, now)
+    let settled = NO_SETTLED
     // After `#stamp`, which gives each response its time.
-    const settled = (decision.settled ?? []).map(({ interaction, response }) =>
-      settleInteraction(interaction, response),
-    )
+    if (decision.settled)
+      settled = decision.settled.map(({ interaction, response }) => settleInteraction(interaction, response))
+    const claims = decision.settled ? this.#claim(decision.settled) : NO_CLAIMS
+    return new CommandAppend(this, log, { events, settled, claims }, options.onWritten)
+  }
+
+  /** Folds the events into the state at once. The result is valid when the promise resolves with `ok`. */
+  #append(
+    own: CommandAppend,
+    decision: Decision,
+    found: LookupResult,
+    { key, fence: ownFence }: RunOptions,
+    lockOwner: string | undefined,
+  ): Promise<AppendResult> {
+    const { events, settled, claims, result, log } = own
+    const { interactionId, routed, turnId } = decision
     const kv = key ? [...(decision.kv ?? []), recordOf(key, decision, events)] : decision.kv
-    const fence = own ?? claims.find((waiter) => waiter.fence)?.fence
-    const appending = log.append(
-      { events, texts: () => eventTexts(events), kv, fence, lockOwner },
-      {
-        committed: () => {
-          // Also after closing: the claims are in the log, so their waiters must get the settlements.
-          this.#ports.resolveWaiters({ events, settled, claims })
-          onWritten?.()
-          if (log.snapshotIsDue) log.saveSnapshot().catch(this.#options.onError)
-        },
-        abandoned: () => this.#release(claims),
-      },
-    )
-    const result: CommandResult = { events }
+    const fence = ownFence ?? claims.find((waiter) => waiter.fence)?.fence
+    let appending: Promise<AppendResult>
+    try {
+      appending = log.append(own, { kv, fence, lockOwner })
+    } catch (error) {
+      this.release(claims)
+      throw error
+    }
     if (routed !== undefined) result.routed = routed
     if (turnId !== undefined) result.turnId = turnId
     if (interactionId !== undefined) {
       const interaction =
         settled.find((item) => item.interactionId === interactionId) ??
-        interactionIn(state, interactionId, found)
+        interactionIn(log.state, interactionId, found)
       if (interaction) result.interaction = interaction
     }
-    return { result, appending }
+    return appending
   }
 
   /** The waiters whose claims this append makes. Called in the same tick as `#decide`, so they are the ones that it saw. */
-  #claim({ settled = [] }: Decision): Waiter[] {
-    const claims: Waiter[] = []
+  #claim(settled: DecidedSettlement[]): Waiter[] {
+    let claims = NO_CLAIMS
     for (const { interaction, claimant } of settled) {
       const waiter = claimant === null ? null : this.#ports.waiters.claimant(interaction.interactionId)
       if (!waiter) continue
       waiter.claiming = true
-      claims.push(waiter)
+      if (claims === NO_CLAIMS) claims = [waiter]
+      else claims.push(waiter)
     }
     return claims
-  }
-
-  #release(claims: Waiter[]): void {
-    for (const waiter of claims) {
-      waiter.released()
-      if (this.#ports.isClosed()) this.#ports.waiters.end(waiter)
-    }
   }
 
   /** Another process runs the agent now: the waiters of that agent in this process must not get settlements. */
@@ -339,6 +376,15 @@ export class CommandLoop {
 
 export function exists(state: SessionState): boolean {
   return state.seq > 0 && !state.ended
+}
+
+/** What was looked up, or `null` if the state changed meanwhile: what was read from the store does not include what was appended since. */
+async function unlessChanged(log: Speculative, looking: Promise<LookupResult>): Promise<LookupResult | null> {
+  const { seq } = log.state
+  const window = windowOf(log.state)
+  const found = await looking
+  const hasChanged = log.stale || windowOf(log.state) !== window
+  return hasChanged || (isOutsideWindow(found) && log.state.seq !== seq) ? null : found
 }
 
 /** Changes when turns enter or leave the window. */

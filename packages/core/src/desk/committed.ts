@@ -35,10 +35,21 @@ export interface Follower {
   gone(): void
 }
 
-/** Callbacks for the end of an append. Exactly one of the two is called, once. */
-export interface OwnAppend {
-  committed(): void
-  abandoned(): void
+/** An append of this process. Exactly one of `committed` and `abandoned` is called, once. */
+export abstract class OwnAppend {
+  readonly events: SessionEvent[]
+  /** The log that it was decided on. The session may have another log by the time of the reply. */
+  logId = ''
+  outcome: 'open' | 'unknown' | 'acknowledged' | 'committed' | 'abandoned' = 'open'
+  /** The events as JSON, one text each: for the store and for the listeners. */
+  readonly texts = (): string[] => eventTexts(this.events)
+
+  constructor(events: SessionEvent[]) {
+    this.events = events
+  }
+
+  abstract committed(): void
+  abstract abandoned(): void
 }
 
 /** One for all sessions: there may be a hundred thousand of them in memory. */
@@ -53,20 +64,11 @@ export interface CommittedPorts {
   onError(error: unknown): void
 }
 
-/** An append that was sent to the store. */
-export interface Sent {
-  readonly events: SessionEvent[]
-  readonly own: OwnAppend
-  /** The log that it was decided on. The session may have another log by the time of the reply. */
-  readonly logId: string
-  outcome: 'open' | 'unknown' | 'acknowledged' | 'committed' | 'abandoned'
-}
-
 /** Events per read. */
 export const LOG_PAGE = 1000
 const NO_EVENTS: SessionEvent[] = []
 /** Shared by all sessions without pending appends; never changed. */
-const NO_APPENDS: Sent[] = []
+const NO_APPENDS: OwnAppend[] = []
 
 /**
  * The committed head of one session's log, as this process knows it. Everything that this process publishes about the session
@@ -89,7 +91,7 @@ export class Committed {
   /** A hint came while the head was not known yet. */
   #wasHinted = false
   /** Own appends without a known outcome, in the order of the log. */
-  #sent: Sent[] = NO_APPENDS
+  #sent: OwnAppend[] = NO_APPENDS
   #followers: Set<Follower> | null = null
   /** Events up to this `seq` are own appends. A page may end in the middle of an append. */
   #ownUntil = 0
@@ -146,7 +148,7 @@ export class Committed {
     this.#isKnown = true
     this.readAt = readAt
     this.#head = last && { logId: last.logId, seq: durableSeq(last.seq), id: last.id }
-    if (this.#head && this.#ports.store.shared) this.#tell(this.#head, NO_EVENTS, NO_EVENTS)
+    if (this.#head && this.#ports.store.shared) this.#tell(this.#head, NO_EVENTS, NO_EVENTS, noTexts)
   }
 
   /** Reads what is after the head. Resolves when a read that began after this call has ended. */
@@ -164,20 +166,20 @@ export class Committed {
   }
 
   /** Registers an append before it is sent, so that its events are recognised in the reply and in a read. */
-  expect(events: SessionEvent[], own: OwnAppend, logId: string): Sent {
-    const sent: Sent = { events, own, logId, outcome: 'open' }
+  expect(sent: OwnAppend, logId: string): void {
+    sent.logId = logId
     // Usually it is the only one. `push` on an empty array reserves memory for sixteen more.
     if (this.#sent.length === 0) this.#sent = [sent]
     else this.#sent.push(sent)
-    return sent
   }
 
   /** The store has acknowledged the append. */
-  confirm(sent: Sent): void {
+  confirm(sent: OwnAppend): void {
     if (sent.outcome === 'committed') return
     // Its log was erased since. In the new log the same `seq` is another event.
     if (this.#head && this.#head.logId !== sent.logId) return this.#settle(sent)
-    if (sent.events[0]!.seq === (this.#head?.seq ?? 0) + 1) return this.#advance(sent.events)
+    if (sent.events[0]!.seq === (this.#head?.seq ?? 0) + 1)
+      return sent.outcome === 'open' ? this.#advanceTo(sent) : this.#advance(sent.events)
     sent.outcome = 'acknowledged'
     const proven = this.#chainTo(sent)
     if (proven) this.#advance(proven)
@@ -185,15 +187,15 @@ export class Committed {
   }
 
   /** The store has refused the append. */
-  abandon(sent: Sent): void {
+  abandon(sent: OwnAppend): void {
     if (sent.outcome === 'committed' || sent.outcome === 'abandoned') return
     sent.outcome = 'abandoned'
     this.#remove(sent)
-    sent.own.abandoned()
+    sent.abandoned()
   }
 
   /** It is unknown whether the append was written. The next read shows it. */
-  doubt(sent: Sent): void {
+  doubt(sent: OwnAppend): void {
     if (sent.outcome === 'open') sent.outcome = 'unknown'
     if (this.#closed) this.abandon(sent)
   }
@@ -213,7 +215,7 @@ export class Committed {
    * The events from the head to an acknowledged append. On a store that is not shared, the append could only succeed if the own appends
    * before it were written, even if their replies were lost.
    */
-  #chainTo(last: Sent): SessionEvent[] | null {
+  #chainTo(last: OwnAppend): SessionEvent[] | null {
     if (this.#ports.store.shared) return null
     let seq: number = this.#head?.seq ?? 0
     const events: SessionEvent[] = []
@@ -278,16 +280,29 @@ export class Committed {
   }
 
   #advance(events: SessionEvent[]): void {
-    const last = events.at(-1)!
-    const logId = this.#head?.logId ?? events[0]!.id
-    this.#head = { logId, seq: durableSeq(last.seq), id: last.id }
-    this.#tell(this.#head, events, this.#recogniseOwn(events))
+    const head = this.#moveHead(events)
+    this.#tell(head, events, this.#recogniseOwn(events), () => eventTexts(events))
   }
 
-  #tell(head: Head, events: SessionEvent[], foreign: SessionEvent[]): void {
-    const advance = { sessionId: this.sessionId, head, events, texts: () => eventTexts(events) }
+  /** `#advance` for one own append whose reply came in order: no event must be recognised by its id. */
+  #advanceTo(sent: OwnAppend): void {
+    const { events } = sent
+    const head = this.#moveHead(events)
+    this.#ownUntil = head.seq
+    this.#settle(sent)
+    this.#tell(head, events, NO_EVENTS, sent.texts)
+  }
+
+  #moveHead(events: SessionEvent[]): Head {
+    const last = events[events.length - 1]!
+    const logId = this.#head?.logId ?? events[0]!.id
+    return (this.#head = { logId, seq: durableSeq(last.seq), id: last.id })
+  }
+
+  #tell(head: Head, events: SessionEvent[], foreign: SessionEvent[], texts: Advance['texts']): void {
+    const advance = { sessionId: this.sessionId, head, events, texts }
     this.#ports.advanced(advance, foreign)
-    if (events.length > 0) this.#tellFollowers((follower) => follower.advanced(advance))
+    if (this.#followers && events.length > 0) this.#tellFollowers((follower) => follower.advanced(advance))
   }
 
   #tellFollowers(tell: (follower: Follower) => void): void {
@@ -319,13 +334,13 @@ export class Committed {
     return foreign
   }
 
-  #settle(sent: Sent): void {
+  #settle(sent: OwnAppend): void {
     this.#remove(sent)
     sent.outcome = 'committed'
-    sent.own.committed()
+    sent.committed()
   }
 
-  #remove(sent: Sent): void {
+  #remove(sent: OwnAppend): void {
     // Mostly the only one: `splice` would make a list of what it takes out.
     if (this.#sent.length === 1 && this.#sent[0] === sent) this.#sent = NO_APPENDS
     else this.#sent = this.#sent.filter((one) => one !== sent)
@@ -347,6 +362,10 @@ export async function readAfter(
 }
 
 function ignore(): void {}
+
+function noTexts(): string[] {
+  return []
+}
 
 function durableSeq(seq: number): DurableSeq {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type is only a mark; `Committed` calls this for events that it has read or appended

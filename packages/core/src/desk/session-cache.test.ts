@@ -2,7 +2,7 @@ import type { SessionEvent } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import { fakeClock } from '../testing/fake-clock.js'
 import type { Store } from '../store/store.js'
-import { eventTexts } from './event-texts.js'
+import { OwnAppend } from './committed.js'
 import { SessionCache } from './session-cache.js'
 import { testDesk } from './test-desk.test.helper.js'
 
@@ -22,6 +22,11 @@ function cacheOn(store: Store, memoryBudget: number, published: string[] = []): 
       throw error
     },
   })
+}
+
+class TestAppend extends OwnAppend {
+  committed(): void {}
+  abandoned(): void {}
 }
 
 /** A cache on a store with `sessionIds`, and with `s`, which has had three tool calls. */
@@ -63,23 +68,8 @@ describe('the sessions in memory', () => {
     for (const id of sessionIds) await logs.get(id)
     const log = await logs.get('e')
     const { sessionId, seq } = log.state
-    await log.append(
-      {
-        events: [
-          {
-            seq: seq + 1,
-            id: 'x',
-            sessionId,
-            at: 0,
-            type: 'tool_call',
-            toolCallId: 't',
-            toolName: 'T',
-            input: {},
-          },
-        ],
-      },
-      { committed: () => undefined, abandoned: () => undefined },
-    )
+    const call = { type: 'tool_call' as const, toolCallId: 't', toolName: 'T', input: {} }
+    await log.append(new TestAppend([{ seq: seq + 1, id: 'x', sessionId, at: 0, ...call }]), {})
     await logs.get('e')
     expect(inMemory()).toBe('e')
   })
@@ -93,9 +83,9 @@ describe('the sessions in memory', () => {
       const said = { seq: seq + 1, id: `x${count}`, sessionId, at: 0, type: 'user_message' as const }
       const events: SessionEvent[] = [{ ...said, text: 'x'.repeat(20_000), by: { id: 'ada' } }]
       // As a store does that stores text.
-      const texts = () => eventTexts(events)
-      texts()
-      await log.append({ events, texts }, { committed: () => undefined, abandoned: () => undefined })
+      const append = new TestAppend(events)
+      append.texts()
+      await log.append(append, {})
     }
     await logs.get('e')
     expect(inMemory()).toBe('e')

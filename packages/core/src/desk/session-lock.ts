@@ -70,6 +70,11 @@ export class Contention {
     return this.#lockOwner
   }
 
+  /** Whether the command had to wait, so that `end` has something to release. */
+  get hasWaited(): boolean {
+    return this.#since !== null
+  }
+
   /** Whether the command may continue without waiting. */
   get isFree(): boolean {
     return this.#leaveQueue !== null || !this.#ports.queue.has(this.#sessionId)

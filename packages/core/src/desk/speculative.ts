@@ -19,6 +19,9 @@ const EVENTS_PER_SNAPSHOT = 250
 /** The unit of `weight`. */
 export const WEIGHT_BYTES = 200
 const USUAL_EVENT_BYTES = 500
+const WRITTEN: AppendResult = { ok: true }
+/** One for all sessions without an append. */
+const ALL_WRITTEN = Promise.resolve(WRITTEN)
 
 /**
  * The speculative state, on which commands are decided. Own appends are folded in when they are sent, before the store confirms them, so
@@ -41,7 +44,7 @@ export class Speculative {
   #underway = 0
   /** Moving average of the size of an event. */
   #eventBytes = USUAL_EVENT_BYTES
-  #last: Promise<AppendResult> = Promise.resolve({ ok: true })
+  #last: Promise<AppendResult> = ALL_WRITTEN
   #snapshotSeq: number
 
   constructor(store: Store, committed: Committed, { state, headAt, snapshotSeq }: LoadedState) {
@@ -84,15 +87,16 @@ export class Speculative {
     }
   }
 
-  /** Folds the events at once and appends them. `own` is called when they are durable, in the order of the log. */
+  /** Folds the events at once and appends them. `own` learns when they are durable, in the order of the log. */
   append(
-    { events, texts, kv, fence, lockOwner }: Pick<Append, 'events' | 'texts' | 'kv' | 'fence' | 'lockOwner'>,
     own: OwnAppend,
+    { kv, fence, lockOwner }: Pick<Append, 'kv' | 'fence' | 'lockOwner'>,
   ): Promise<AppendResult> {
+    const { events, texts } = own
     const { sessionId, seq: expectedSeq } = this.state
     foldInto(this.state, events)
-    const sent = this.committed.expect(events, own, this.state.logId)
-    this.#lastAt = events.at(-1)!.at
+    this.committed.expect(own, this.state.logId)
+    this.#lastAt = events[events.length - 1]!.at
     this.#underway++
     const sending = this.#send({ sessionId, expectedSeq, events, texts, kv, fence, lockOwner })
     this.#measure(events)
@@ -100,19 +104,19 @@ export class Speculative {
       (result) => {
         this.#underway--
         // A read may have shown its events before the reply came.
-        if (result.ok || sent.outcome === 'committed') {
-          this.committed.confirm(sent)
-          return { ok: true }
+        if (result.ok || own.outcome === 'committed') {
+          this.committed.confirm(own)
+          return WRITTEN
         }
         this.stale = true
-        this.committed.abandon(sent)
+        this.committed.abandon(own)
         return result
       },
       (error: unknown) => {
         this.#underway--
-        if (sent.outcome === 'committed') return { ok: true }
+        if (own.outcome === 'committed') return WRITTEN
         this.stale = true
-        this.committed.doubt(sent)
+        this.committed.doubt(own)
         throw error
       },
     )
