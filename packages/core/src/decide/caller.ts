@@ -63,10 +63,10 @@ const FIELDS = ['by', 'via', 'role', 'fence'] as const satisfies readonly (keyof
 /** The error for an input that names a caller: without types it would look as if the call were made in that caller's name. */
 export function namedCaller(input: unknown): AskbackError | null {
   if (typeof input !== 'object' || input === null) return null
-  // Each call of the desk comes by here: most inputs have none of these.
-  if (!('by' in input || 'via' in input || 'role' in input || 'fence' in input)) return null
+  // Each call of the desk comes by here. Plain loads, because a loop over the names or `in` takes several times as long.
+  const { by, via, role, fence }: Partial<Record<(typeof FIELDS)[number], unknown>> = input
+  if (by === undefined && via === undefined && role === undefined && fence === undefined) return null
   const named = FIELDS.find((field) => Reflect.get(input, field) !== undefined)
-  if (named === undefined) return null
   return new AskbackError(
     'invalid_request',
     `The input of a call has no \`${named}\`: bind the caller once, with desk.as({ by, via }).`,

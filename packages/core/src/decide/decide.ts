@@ -63,8 +63,7 @@ function withStatus(state: SessionState, events: NewEvent[]): NewEvent[] {
   let { activeTurnId, failed, ended, permissionMode } = state
   let pending = state.pendingIds.size
   let agent = state.agent
-  let actor: Pick<EventOf<'session_status'>, 'by' | 'via'> = {}
-  const others: NewEvent[] = []
+  let actor: Pick<EventOf<'session_status'>, 'by' | 'via'> | null = null
   for (const event of events) {
     switch (event.type) {
       case 'session_started':
@@ -88,12 +87,13 @@ function withStatus(state: SessionState, events: NewEvent[]): NewEvent[] {
         permissionMode = event.permissionMode
         ended ||= event.status === 'ended'
         actor = event
-        continue
+        break
       default:
         break
     }
-    others.push(event)
   }
+  // Mostly there is none, and the list is the decision's own.
+  const others = actor ? events.filter(({ type }) => type !== 'session_status') : events
   const status = statusOf({ agent, turnActive: activeTurnId !== null, pending, failed, ended })
   const started = state.seq === 0
   if (status === state.status && (started || permissionMode === state.permissionMode)) return others
@@ -109,8 +109,8 @@ function withStatus(state: SessionState, events: NewEvent[]): NewEvent[] {
   }
   // Only a change of the mode, or the end, is attributed to a person; a status also changes by itself.
   if (ended || permissionMode !== state.permissionMode) {
-    if (actor.by) changed.by = actor.by
-    if (actor.via) changed.via = actor.via
+    if (actor?.by) changed.by = actor.by
+    if (actor?.via) changed.via = actor.via
   }
   others.push(changed)
   return others

@@ -34,6 +34,7 @@ export function open(state: SessionState, command: OpenCommand, context: Context
   const isAllowed = allowsWithoutPerson(state, prepared, context)
   if (!isAllowed && !replaced) checkPendingLimit(state, context)
   const { interactionId } = item
+  if (!replaced && !isAllowed) return { events: requestEvents(item), interactionId }
   const parts: PartialDecision[] = []
   if (replaced) parts.push(supersede(state, replaced, interactionId, context))
   parts.push({ events: requestEvents(item) })

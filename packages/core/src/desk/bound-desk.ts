@@ -145,7 +145,10 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
     const answer = copyJson(given.answer, 'answer')
     const { interactionId, digest, toolCallId, idempotencyKey } = given
     const sessionId = given.sessionId ?? (await this.#sessionOf(interactionId))
-    const key = sessionKey(sessionId, 'respond', idempotencyKey, { interactionId, answer, digest })
+    const key =
+      idempotencyKey === undefined
+        ? undefined
+        : sessionKey(sessionId, 'respond', idempotencyKey, { interactionId, answer, digest })
     if (toolCallId !== undefined && digest === undefined)
       await checkKnownByCall(this.#engine, { sessionId, toolCallId, interactionId }, key)
     const { by, via = 'direct', fence } = this.caller
@@ -212,19 +215,25 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
   ): Promise<Settlement | Interaction> {
     const refusal = namedCaller(options)
     if (refusal) return Promise.reject(refusal)
-    const { sessionId: given, claim = true, signal, until } = options
+    const { sessionId } = options
+    if (sessionId !== undefined) return this.#wait({ sessionId, interactionId }, options)
+    return this.#sessionOf(interactionId).then((found) =>
+      this.#wait({ sessionId: found, interactionId }, options),
+    )
+  }
+
+  #wait(
+    target: { sessionId: string; interactionId: string },
+    { claim = true, signal, until }: WaitOptions & { until?: StopSignal | 'now' },
+  ): Promise<Settlement | Interaction> {
     const { fence } = this.caller
     const to = claim ? receiverOf(this.caller) : null
-    const wait = (sessionId: string): Promise<Settlement | Interaction> => {
-      const target = { sessionId, interactionId }
-      if (until === undefined) return waitFor(this.#engine, target, { to, signal, fence }, settlementOf)
-      const read =
-        until === 'now'
-          ? readAndClaim(this.#engine, target, { to, fence })
-          : pollFor(this.#engine, target, { to, signal: until, fence })
-      return read.then((item) => this.#engine.view(item))
-    }
-    return given === undefined ? this.#sessionOf(interactionId).then(wait) : wait(given)
+    if (until === undefined) return waitFor(this.#engine, target, { to, signal, fence }, settlementOf)
+    const read =
+      until === 'now'
+        ? readAndClaim(this.#engine, target, { to, fence })
+        : pollFor(this.#engine, target, { to, signal: until, fence })
+    return read.then((item) => this.#engine.view(item))
   }
 
   async message(

@@ -31,21 +31,21 @@ export function memoryStore(): Store {
   }
 
   function commit(append: Append): AppendResult {
-    const { sessionId, expectedSeq, events, logId, kv: writes = [], fence, lockOwner } = append
+    const { sessionId, expectedSeq, events, logId, kv: writes, fence, lockOwner } = append
     if (isLocked(sessionId, lockOwner)) return { ok: false, conflict: 'locked' }
     const seq = log.sessions.get(sessionId)?.events.length ?? 0
     if (seq !== expectedSeq || isOtherLog(sessionId, logId)) return { ok: false, conflict: 'seq' }
     if (fence && kv.version(fence.key) !== fence.version) return { ok: false, conflict: 'fence' }
-    if (!kv.allows(writes)) return { ok: false, conflict: 'kv' }
+    if (writes && !kv.allows(writes)) return { ok: false, conflict: 'kv' }
     log.append(sessionId, events)
-    for (const { key, value } of writes) kv.write(key, value)
+    if (writes) for (const { key, value } of writes) kv.write(key, value)
     if (lockOwner !== undefined) locks.delete(sessionId)
     return { ok: true }
   }
 
   /** Whether somebody other than `owner` has locked the session. */
   function isLocked(sessionId: string, owner: string | undefined): boolean {
-    const lock = locks.get(sessionId)
+    const lock = locks.size === 0 ? undefined : locks.get(sessionId)
     return lock !== undefined && lock.owner !== owner && lock.until > Date.now()
   }
 

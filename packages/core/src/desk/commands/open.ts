@@ -37,7 +37,7 @@ export async function openInteraction(
   const body = parseCallInput(openInput, input, 'the request')
   const { sessionId, idempotencyKey, attach = false } = body
   const { role, fence } = caller
-  const prepared = prepareRequest(body, { kind: engine.options.kind, role, ...limits })
+  const prepared = prepareRequest(body, engine.options.kind, limits, role)
   const { turnId, responseId, agentId, edit, source, agentThread, claim = false } = body
   const command: OpenCommand = {
     type: 'open',
@@ -53,10 +53,7 @@ export async function openInteraction(
     agentThread,
     claimAs: claim ? receiverOf(caller) : undefined,
   }
-  // The fingerprint is of what was sent, so a changed default timeout does not make a repeated request a different one.
-  const { kind, toolName, toolCallId, request, timeoutMs, onTimeout } = body
-  const sent = { kind, toolName, toolCallId, attach, request, timeoutMs, onTimeout }
-  const key = sessionKey(sessionId, 'open', idempotencyKey, sent)
+  const key = idempotencyKey === undefined ? undefined : openKey(body, idempotencyKey)
   const { interaction, events, repeated } = await (command.anchoring.by === 'rendezvous'
     ? openAtRendezvous(engine, sessionId, command, key, fence)
     : engine.run(sessionId, command, { key, fence }))
@@ -65,6 +62,13 @@ export async function openInteraction(
     (event) => event.type === 'interaction_request' && event.interactionId === interactionId,
   )
   return { interaction: engine.view(interaction!), created: opens && !repeated, events }
+}
+
+/** The fingerprint is of what was sent, so a changed default timeout does not make a repeated request a different one. */
+function openKey(body: OpenInput, idempotencyKey: string): IdempotencyKey | undefined {
+  const { sessionId, kind, toolName, toolCallId, attach = false, request, timeoutMs, onTimeout } = body
+  const sent = { kind, toolName, toolCallId, attach, request, timeoutMs, onTimeout }
+  return sessionKey(sessionId, 'open', idempotencyKey, sent)
 }
 
 function anchoringOf(input: {
@@ -81,19 +85,18 @@ function anchoringOf(input: {
 /** The part of opening that does not depend on the session: parses, copies, measures and hashes the request. */
 function prepareRequest(
   input: Pick<OpenBody, 'kind' | 'toolName' | 'request' | 'timeoutMs' | 'onTimeout'>,
-  options: RequestLimits & {
-    kind: (name: string) => InteractionKind | undefined
-    role?: Role | undefined
-  },
+  kindOf: (name: string) => InteractionKind | undefined,
+  { maxBytes, defaultTimeoutMs }: RequestLimits,
+  role: Role | undefined,
 ): PreparedRequest {
-  const kind = options.kind(input.kind)
+  const kind = kindOf(input.kind)
   if (!kind) {
     throw new AskbackError('unknown_kind', `The kind ${JSON.stringify(input.kind)} is not defined here.`)
   }
   const request = copyJson(input.request, 'request')
   const text = canonicalJson(request)
-  if (isLargerThan(options.maxBytes, text)) {
-    throw new AskbackError('too_large', `The request is larger than ${options.maxBytes} bytes.`)
+  if (isLargerThan(maxBytes, text)) {
+    throw new AskbackError('too_large', `The request is larger than ${maxBytes} bytes.`)
   }
   const parsed = parseWith(kind.request, forSchema(kind, request), {
     code: 'invalid_request',
@@ -101,7 +104,7 @@ function prepareRequest(
   })
   atOnce(kind, 'checkRequest', kind.checkRequest?.(parsed))
   const toolName = input.toolName ?? kind.kind
-  const { timeoutMs = options.defaultTimeoutMs } = input
+  const { timeoutMs = defaultTimeoutMs } = input
   checkTimeout(timeoutMs, 'timeoutMs')
   return {
     kind,
@@ -112,7 +115,7 @@ function prepareRequest(
         ? digestOf(toolName, inputOfApproval(request))
         : digestOfCanonical(toolName, text),
     timeoutMs,
-    onTimeout: checkedOnTimeout(kind, request, input.onTimeout, options.role),
+    onTimeout: checkedOnTimeout(kind, request, input.onTimeout, role),
   }
 }
 
