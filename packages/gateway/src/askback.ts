@@ -267,10 +267,13 @@ function gatewayOptions(
   }
 }
 
-/** The web app that is published with this package; in the repository, its build. */
+/**
+ * The web app that is published with this package; in the repository, its build. The path is not made by `new URL(path, import.meta.url)`,
+ * which bundlers, such as that of Next.js, understand as the import of a file.
+ */
 function packedWebApp(): string | undefined {
   return ['../web', '../../../apps/web/dist']
-    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+    .map((path) => join(fileURLToPath(import.meta.url), '..', path))
     .find((folder) => existsSync(join(folder, 'index.html')))
 }
 

@@ -1,11 +1,14 @@
 // @vitest-environment happy-dom
+import { HttpTransport, WebSocketTransport, type Transport } from '@askback/client'
 import { asked } from '@askback/client/testing'
 import { fireEvent, render, within } from '@testing-library/react'
-import { expect, it } from 'vitest'
-import { Conversation, Inbox, AskbackProvider } from './index.js'
+import { renderToString } from 'react-dom/server'
+import { afterEach, expect, it, vi } from 'vitest'
+import { AskbackProvider, Conversation, Inbox, useTransport } from './index.js'
 import { advanceTime, renderSession, setUpComponentTests } from './render-session.test.helper.js'
 
 setUpComponentTests()
+afterEach(() => vi.unstubAllGlobals())
 
 it('stores the unsent answers of two windows in separate entries until they are sent', async () => {
   const { transport, container: one } = await renderSession({ events: [...asked('i1'), ...asked('i2')] })
@@ -35,6 +38,37 @@ it('removes the stored text of a session that is deleted, and of no other', asyn
   await advanceTime(0)
   expect(Object.keys(localStorage)).toEqual(['askback.composer.s2'])
 })
+
+it.each([
+  ['a WebSocket', {}, WebSocketTransport],
+  ['HTTP, where the gateway has no WebSockets', { webSocket: false }, HttpTransport],
+  ['HTTP with a token', { token: 'secret' }, HttpTransport],
+])('streams over %s', (_, props, expected) => {
+  vi.stubGlobal('WebSocket', () => undefined)
+  expect(transportOf(props).constructor).toBe(expected)
+})
+
+it('can be rendered on a server that has a global WebSocket and no page', () => {
+  vi.stubGlobal('WebSocket', () => undefined)
+  vi.stubGlobal('document', undefined)
+  delete (globalThis as { document?: unknown }).document
+  expect(transportOf({ url: '/askback' }).constructor).toBe(HttpTransport)
+})
+
+function transportOf(props: { url?: string; token?: string; webSocket?: boolean }): Transport {
+  const found: Transport[] = []
+  renderToString(
+    <AskbackProvider {...props}>
+      <Reporter report={(transport) => found.push(transport)} />
+    </AskbackProvider>,
+  )
+  return found[0]!
+}
+
+function Reporter({ report }: { report: (transport: Transport) => void }) {
+  report(useTransport())
+  return null
+}
 
 function press(page: HTMLElement, interactionId: string, name: string): void {
   const card = page.querySelector<HTMLElement>(`[data-interaction="${interactionId}"]`)!

@@ -21,6 +21,7 @@ type GatewayOrTransport =
       transport: Transport
       url?: never
       token?: never
+      webSocket?: never
     }
   | {
       transport?: never
@@ -36,6 +37,12 @@ type GatewayOrTransport =
        * @default the browser's login at the gateway
        */
       token?: string
+      /**
+       * Whether the gateway has WebSockets. Pass `false` if it runs in fetch handlers, for example in Next.js: then it streams over HTTP.
+       *
+       * @default true, and `false` with a token, which a browser cannot send with a WebSocket
+       */
+      webSocket?: boolean
     }
 
 export type AskbackProviderProps = GatewayOrTransport & {
@@ -91,10 +98,13 @@ const NO_LABELS: Labels = {}
  * )
  */
 export function AskbackProvider(props: AskbackProviderProps) {
-  const { transport: given, url, token, options, personId, renderers = NO_RENDERERS } = props
+  const { transport: given, url, token, webSocket, options, personId, renderers = NO_RENDERERS } = props
   const { labels = NO_LABELS, highlighter = null, children } = props
   const translate = useMemo(() => translator(labels), [labels])
-  const transport = useMemo(() => given ?? gatewayTransport(url, token), [given, url, token])
+  const transport = useMemo(
+    () => given ?? gatewayTransport(url, token, webSocket),
+    [given, url, token, webSocket],
+  )
   const client = useMemo(
     () =>
       createClient(transport, {
@@ -134,10 +144,14 @@ export function AskbackProvider(props: AskbackProviderProps) {
   )
 }
 
-/** A browser cannot send a token with a WebSocket. On a server that renders the page, there may be none, and nothing connects. */
-function gatewayTransport(baseUrl: string | undefined, token: string | undefined): Transport {
+/** A server that renders the page does not connect, and does not know the address of the page, from which that of a WebSocket derives. */
+function gatewayTransport(
+  baseUrl: string | undefined,
+  token: string | undefined,
+  webSocket = token === undefined,
+): Transport {
   const options = { ...(baseUrl !== undefined && { baseUrl }), ...(token !== undefined && { token }) }
-  const canUseSocket = token === undefined && 'WebSocket' in globalThis
+  const canUseSocket = webSocket && 'WebSocket' in globalThis && 'document' in globalThis
   return canUseSocket ? new WebSocketTransport(options) : new HttpTransport(options)
 }
 
