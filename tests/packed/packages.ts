@@ -1,9 +1,9 @@
 import { spawn, spawnSync, type SpawnSyncOptions } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { root, type Manifest } from '../architecture/workspace.js'
+import { madeOnce } from '../e2e/http/made-once.js'
 
 /** The Node.js that installs and runs the packages. `npm run test:newest-node` sets another one. */
 const node = process.env['ASKBACK_PACKED_NODE'] ?? process.execPath
@@ -19,8 +19,15 @@ export interface PackedPackage {
   readonly manifest: PackedManifest
 }
 
-/** Packs every package of the repository, as `npm publish` would, and unpacks it. */
-export function packAll(folder: string): PackedPackage[] {
+/** Packs every package of the repository, as `npm publish` would, and unpacks it. Once for all test files. */
+export async function packAll(): Promise<PackedPackage[]> {
+  const folder = await madeOnce('tarballs', pack, { where: 'outside' })
+  const tarballs = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
+  return tarballs.map((name) => readPacked(join(folder, name)))
+}
+
+function pack(folder: string): void {
+  mkdirSync(folder)
   npm(root, ['run', '--silent', 'build'], process.env)
   const names = readdirSync(join(root, 'packages'))
   const workspaces = names.flatMap((name) => ['--workspace', `packages/${name}`])
@@ -28,26 +35,45 @@ export function packAll(folder: string): PackedPackage[] {
   const tarballs = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
   if (tarballs.length !== names.length)
     throw new Error(`${names.length} packages made ${tarballs.length} tarballs.`)
-  return tarballs.map((name) => unpack(join(folder, name)))
+  for (const name of tarballs) unpack(join(folder, name))
 }
 
-function unpack(tarball: string): PackedPackage {
-  const target = tarball.replace(/\.tgz$/u, '')
+function unpack(tarball: string): void {
+  const target = unpackedFolder(tarball)
   mkdirSync(target)
   run('tar', ['-xzf', tarball, '-C', target])
-  const folder = join(target, 'package')
+}
+
+function unpackedFolder(tarball: string): string {
+  return tarball.replace(/\.tgz$/u, '')
+}
+
+function readPacked(tarball: string): PackedPackage {
+  const folder = join(unpackedFolder(tarball), 'package')
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as PackedManifest
   return { tarball, folder, manifest }
 }
 
+/** A folder in which every package is installed. Once for all test files, so none of them may change its packages. */
+export async function installAll(): Promise<string> {
+  const packages = await packAll()
+  return madeOnce('installed', (folder) => install(packages, folder), { where: 'outside' })
+}
+
 /** Installs packages into an empty folder, for a person whose home is empty. Only the cache of npm is that of this machine. */
-export function install(packages: readonly PackedPackage[]): string {
-  const folder = mkdtempSync(join(tmpdir(), 'askback-installed-'))
-  mkdirSync(join(folder, 'home'))
+export function install(packages: readonly PackedPackage[], folder: string): void {
+  mkdirSync(join(folder, 'home'), { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{ "private": true }')
-  const args = ['install', '--engine-strict', '--no-audit', '--no-fund', '--prefer-offline']
-  npm(folder, [...args, ...packages.map(({ tarball }) => tarball)], environment(folder))
-  return folder
+  npmInstall(
+    folder,
+    packages.map(({ tarball }) => tarball),
+  )
+}
+
+/** `npm install` in a folder, as a person would whose home is in that folder. */
+function npmInstall(folder: string, args: readonly string[] = []): void {
+  const options = ['--engine-strict', '--no-audit', '--no-fund', '--prefer-offline']
+  npm(folder, ['install', ...options, ...args], environment(folder))
 }
 
 /** Neither the settings of this machine, nor those of the npm that runs the tests. */
@@ -95,15 +121,20 @@ export interface RunningCommand {
   readonly url: string
   readonly openUrl: string
   readonly token: string
+  readonly agentToken: string
   readonly stop: () => Promise<void>
 }
 
-/** Runs `askback serve` of an installation. */
-export async function serveInstalled(folder: string): Promise<RunningCommand> {
+/**
+ * Runs `askback serve` of an installation.
+ *
+ * @param owner a folder with the home of the person who runs it
+ */
+export async function serveInstalled(folder: string, owner = folder): Promise<RunningCommand> {
   const command = join(folder, 'node_modules/.bin/askback')
   const child = spawn(command, ['serve', '--json', '--no-open', '--port', '0'], {
-    env: environment(folder),
-    cwd: folder,
+    env: environment(owner),
+    cwd: owner,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const line = await new Promise<string>((resolve, reject) => {

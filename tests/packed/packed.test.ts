@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { checkPackage, createPackageFromTarballData, type Problem } from '@arethetypeswrong/core'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
@@ -12,6 +14,7 @@ import {
   environment,
   filesOf,
   install,
+  installAll,
   installedPackages,
   packAll,
   run,
@@ -22,21 +25,24 @@ import {
 /** As `du` counts. */
 const MB = 2 ** 20
 
-const tarballs = mkdtempSync(join(tmpdir(), 'askback-packed-'))
 let packages: PackedPackage[] = []
 /** A folder with nothing but the command, and one with everything. */
-let command = ''
+const command = mkdtempSync(join(tmpdir(), 'askback-installed-'))
 let everything = ''
+let installSeconds = 0
 
 // Builds and packs everything, and installs its dependencies from the registry. Under load that takes minutes.
-beforeAll(() => {
-  packages = packAll(tarballs)
-  command = install(packages.filter(({ manifest }) => manifest.name === 'askback'))
-  everything = install(packages)
+beforeAll(async () => {
+  packages = await packAll()
+  const started = performance.now()
+  install(
+    packages.filter(({ manifest }) => manifest.name === 'askback'),
+    command,
+  )
+  installSeconds = (performance.now() - started) / 1000
+  everything = await installAll()
 }, 600_000)
-afterAll(() => {
-  for (const folder of [tarballs, command, everything]) rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => rmSync(command, { recursive: true, force: true }))
 
 describe('the installed command', () => {
   it('runs on this version of Node.js, without the overrides of the workspace', () => {
@@ -69,6 +75,30 @@ describe('the installed command', () => {
     } finally {
       await stop()
     }
+  })
+
+  it('leads from an empty folder to an answered question, and this test prints how long that takes', async () => {
+    const started = performance.now()
+    const { stop } = await serveInstalled(command)
+    const options = { cwd: command, env: environment(command) }
+    try {
+      const bin = join(command, 'node_modules/.bin/askback')
+      const asked = promisify(execFile)(
+        bin,
+        ['ask', 'Ship it?', '--option', 'Yes', '--option', 'No'],
+        options,
+      )
+      const pending = () => run(bin, ['pending'], options)
+      await expect.poll(pending).toContain('Ship it?')
+      run(bin, ['answer', pending().split(' ', 1)[0] ?? '', 'Yes'], options)
+      expect((await asked).stdout).toBe('Yes\n')
+    } finally {
+      await stop()
+    }
+    const seconds = (performance.now() - started) / 1000
+    process.stdout.write(
+      `From an empty folder to an answer: ${(installSeconds + seconds).toFixed(1)} s, ${installSeconds.toFixed(1)} s of it npm install.\n`,
+    )
   })
 
   it('contains the production build of the web app', () => {

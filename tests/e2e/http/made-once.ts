@@ -1,24 +1,41 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { root } from '../../architecture/workspace.js'
 
-const cache = join(root, 'node_modules/.cache/askback/made')
-const run = join(cache, `${process.pid}-${newestSource()}`)
+/** What is built inside of the repository finds the packages of the repository; what is built outside does not. */
+const caches = {
+  inside: join(root, 'node_modules/.cache/askback/made'),
+  outside: join(tmpdir(), `askback-made-${process.getuid?.() ?? 0}`),
+}
+const run = `${process.pid}-${newestSource()}`
+
+interface MadeOnceOptions {
+  /** @default inside of the repository */
+  where?: keyof typeof caches
+}
 
 /** A folder that is built from the current sources once per test run, and shared by all test files. */
-export async function madeOnce(name: string, make: (folder: string) => Promise<void>): Promise<string> {
-  const folder = join(run, name)
+export async function madeOnce(
+  name: string,
+  make: (folder: string) => Promise<void> | void,
+  options: MadeOnceOptions = {},
+): Promise<string> {
+  const cache = caches[options.where ?? 'inside']
+  const folder = join(cache, run, name)
   if (existsSync(folder)) return folder
-  removeOldRuns()
+  removeOldRuns(cache)
   const claim = `${folder}.claim`
   if (!isFirst(claim)) {
     while (existsSync(claim)) await sleep(20)
-    return madeOnce(name, make)
+    return madeOnce(name, make, options)
   }
   try {
     if (existsSync(folder)) return folder
     const draft = `${folder}.draft`
+    // A worker that failed to build it may have left a part.
+    rmSync(draft, { recursive: true, force: true })
     await make(draft)
     renameSync(draft, folder)
   } finally {
@@ -38,8 +55,8 @@ function isFirst(claim: string): boolean {
   }
 }
 
-function removeOldRuns(): void {
-  mkdirSync(run, { recursive: true })
+function removeOldRuns(cache: string): void {
+  mkdirSync(join(cache, run), { recursive: true })
   for (const name of readdirSync(cache))
     if (!isRunning(Number.parseInt(name, 10))) rmSync(join(cache, name), { recursive: true, force: true })
 }
