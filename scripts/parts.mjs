@@ -36,6 +36,7 @@ const programs = [
   },
   { name: 'pgbouncer', findVersion: pgbouncerVersion, apt: 'pgbouncer', help: 'install PgBouncer' },
   { name: 'chromium', findVersion: chromiumVersion, apt: 'chromium', help: 'install Chromium' },
+  { name: 'python', findVersion: pythonVersion, apt: 'python3', help: 'install Python 3' },
   { name: 'claude', findVersion: claudeVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
   { name: 'codex', findVersion: codexVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
   agent('opencode', 'opencode-ai'),
@@ -89,6 +90,10 @@ function pgbouncerVersion() {
 
 function chromiumVersion() {
   return output('chromium', ['--version', '--no-sandbox'])
+}
+
+function pythonVersion() {
+  return output('python3', ['--version'])?.replace(/^Python /, '')
 }
 
 function claudeVersion() {
