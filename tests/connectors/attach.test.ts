@@ -1,5 +1,5 @@
 import { Api, startTestGateway, type TestGateway } from '@askback/gateway/testing'
-import { defineInteraction } from '@askback/core'
+import { defineInteraction, memoryStore } from '@askback/core'
 import type { Interaction } from '@askback/protocol'
 import { spawn } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
@@ -332,21 +332,20 @@ describe('a custom kind', () => {
   const anything = {
     '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) },
   } as const
-  const rating = defineInteraction({
-    kind: 'rating',
-    request: anything,
-    answer: anything,
-    presentation: 'questionnaire',
-  })
+  const schemas = { request: anything, answer: anything }
+  const rating = defineInteraction({ kind: 'rating', presentation: 'questionnaire', ...schemas })
 
-  it('is shown without keys that would answer it', async () => {
+  it('whose definition was removed says so, and has no keys that would answer it', async () => {
     await gateway.close()
-    gateway = await startTestGateway({ kinds: [rating] })
+    const store = memoryStore()
+    gateway = await startTestGateway({ kinds: [rating], store })
     api = new Api(gateway)
     sessionId = await api.session({ agent: null, title: 'Release' })
     await ask('rating', { of: 'the release' })
+    await gateway.close()
+    gateway = await startTestGateway({ store })
     const terminal = new PseudoTerminal(['attach', sessionId], env())
-    await terminal.expectText(/Waiting: rating[^]*the release[^]*Answer this in the web app[^]*Ctrl-C leaves/)
+    await terminal.expectText(/Waiting: rating[^]*the release[^]*does not have the kind[^]*Ctrl-C leaves/)
     for (const offer of ['number', '↑↓', 'answer with a text', 'NaN']) {
       expect(stripVTControlCharacters(terminal.raw)).not.toContain(offer)
     }

@@ -6,6 +6,7 @@ import {
   pendingOf,
   sessionOf,
   type Interaction,
+  type KindPromptResult,
   type MessageBody,
   type Session,
   type SessionEvent,
@@ -131,6 +132,12 @@ export class AttachedDesk implements ConnectorDesk {
     const path = `${this.#path}/interactions/${encodeURIComponent(interactionId)}`
     const { gateway } = this.#options
     return (await gateway.json<{ interaction: Interaction }>({ method: 'GET', path })).interaction
+  }
+
+  async prompt(_sessionId: string, interactionId: string): Promise<KindPromptResult> {
+    const { gateway, signal } = this.#options
+    const path = `${this.#path}/interactions/${encodeURIComponent(interactionId)}/prompt`
+    return gateway.json<KindPromptResult>({ method: 'GET', path, signal })
   }
 
   session(): Promise<Session> {

@@ -1,9 +1,6 @@
-import { defineInteraction, type InteractionKind } from '@askback/core'
-import { errorMessage, isRecord } from '@askback/protocol'
+import { defineInteraction, type InteractionKind, type StandardSchema } from '@askback/core'
+import { errorMessage, ignoreRejection, isBuiltInKind, isRecord } from '@askback/protocol'
 import * as z from 'zod'
-
-/** Kinds that exist already. */
-const BUILT_IN = ['question', 'approval', 'plan_review', 'form']
 
 /**
  * The kinds of a settings file, checked. In place of a Standard Schema, a kind may give a JSON Schema, so that a settings file in JSON can
@@ -13,13 +10,13 @@ export function kindsOfConfig(given: unknown[], refuse: (why: string) => Error):
   const kinds = given.map((each, index) => {
     try {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `defineInteraction` checks it
-      return defineInteraction(withSchemas(each) as InteractionKind)
+      return checkedKind(defineInteraction(withSchemas(each) as InteractionKind))
     } catch (error) {
       throw refuse(`do not fit at kinds.${index}: ${errorMessage(error)}`)
     }
   })
   const names = kinds.map(({ kind }) => kind)
-  const builtIn = names.find((name) => BUILT_IN.includes(name))
+  const builtIn = names.find(isBuiltInKind)
   if (builtIn !== undefined)
     throw refuse(`define the kind "${builtIn}", which Askback has itself. Give yours another name.`)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
@@ -44,5 +41,28 @@ function schemaFrom(schema: unknown, name: string): unknown {
     throw new Error(`its ${name} is a JSON Schema that cannot be used: ${errorMessage(error)}`, {
       cause: error,
     })
+  }
+}
+
+/** A schema that is asynchronous for any value is refused before somebody asks with it. */
+function checkedKind(kind: InteractionKind): InteractionKind {
+  for (const name of ['request', 'answer'] as const) {
+    if (!isAsynchronous(kind[name])) continue
+    throw new Error(
+      `The kind ${JSON.stringify(kind.kind)} has an asynchronous schema as its ${name}; use one that validates at once.`,
+    )
+  }
+  return kind
+}
+
+function isAsynchronous(schema: StandardSchema): boolean {
+  try {
+    const result = schema['~standard'].validate(undefined)
+    if (!('then' in result)) return false
+    ignoreRejection(result)
+    return true
+  } catch {
+    // It fails for this value only.
+    return false
   }
 }

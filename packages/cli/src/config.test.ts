@@ -100,6 +100,13 @@ describe('a settings file that cannot be used is refused in one sentence with th
     ],
     ['has a kind of Askback', kind(`kind: 'approval'`), 'the kind "approval", which Askback has itself'],
     ['has a kind twice', kind('').replace(/\[(.*)\]/u, '[$1, $1]'), 'define the kind "own" twice'],
+    [
+      'has a kind whose schema is asynchronous',
+      kind(
+        `answer: { '~standard': { version: 1, vendor: 'own', validate: () => Promise.reject(new Error('late')) } }`,
+      ),
+      'an asynchronous schema as its answer',
+    ],
     ['draws a kind that is not there', `export default { renderers: { own: './own.js' } }`, 'the kind "own"'],
   ])('because it %s', async (_, text, reason) => {
     const folder = folderWith({ 'askback.config.ts': text })

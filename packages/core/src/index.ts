@@ -7,6 +7,7 @@ export {
   type Reprompt,
   type StandardSchema,
 } from './kinds/kinds.js'
+export { describeKind, type DescribedKind } from './kinds/describe-kind.js'
 export { memoryStore } from './store/memory-store.js'
 export type * from './store/store.js'
 export type { Caller, PersonCaller, Role } from './decide/caller.js'

@@ -96,9 +96,10 @@ it('serves every route that it describes, with a status and a body that it descr
     if (type === 'application/json') expect(problems(answered.body, schema!, document)).toEqual([])
     seen.push(`${operationId} ${answered.status}`)
   }
-  // Valid requests must succeed. The exceptions: there is no agent for an adopted session, and a store in memory has no file to back up.
+  // Valid requests must succeed. The exceptions: a question has no prompt, there is no agent for an adopted session, and a store in memory has no file to back up.
   expect(seen.filter((line) => /[45]\d\d$/.test(line))).toEqual([
     'adoptSession 400',
+    'readPrompt 400',
     'deleteRule 404',
     'backup 400',
     'revokeToken 404',

@@ -47,3 +47,29 @@ it.each([
 ])('says the message %s', (_name, thrown, message) => {
   expect(errorMessage(thrown)).toBe(message)
 })
+
+describe('instanceof', () => {
+  it('counts an error of another copy of this library, which a plug-in may have', () => {
+    const foreign = Object.assign(new Error('No.'), {
+      name: 'AskbackError',
+      code: 'invalid_answer',
+      toJSON: () => ({}),
+    })
+    expect(foreign).toBeInstanceOf(AskbackError)
+  })
+
+  it.each([
+    ['another error', new Error('No.')],
+    [
+      'one with a code that does not exist',
+      Object.assign(new Error(), { name: 'AskbackError', code: 'odd', toJSON: () => ({}) }),
+    ],
+    [
+      'an object that looks like one',
+      { name: 'AskbackError', code: 'internal', message: '', toJSON: () => ({}) },
+    ],
+    ['nothing', undefined],
+  ])('does not count %s', (_, value) => {
+    expect(value instanceof AskbackError).toBe(false)
+  })
+})

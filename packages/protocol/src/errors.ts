@@ -42,6 +42,16 @@ export class AskbackError extends Error {
   readonly code: ErrorCode
   readonly details: unknown
 
+  /**
+   * By its fields and not by its class: a plug-in has a copy of this library of its own, and the errors that it throws must count. A
+   * subclass has no such rule.
+   */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== AskbackError) return Function.prototype[Symbol.hasInstance].call(this, value)
+    if (!(value instanceof Error) || value.name !== 'AskbackError') return false
+    return 'code' in value && isErrorCode(value.code) && 'toJSON' in value
+  }
+
   constructor(code: ErrorCode, message: string, options: { details?: unknown; cause?: unknown } = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     this.code = code

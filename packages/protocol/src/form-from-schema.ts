@@ -1,7 +1,8 @@
 /**
  * Makes a form out of a schema of zod, valibot, arktype or any other library of Standard Schema: each property of the object becomes one
  * field. The form only helps the person: rules that a form does not have, such as a refinement, stay with the schema, which checks
- * the values once more after they were sent. What no control can ask, such as a list of objects, is refused before anybody is asked.
+ * the values once more after they were sent. What no control can ask, such as a list of objects, is refused before anybody is asked, or
+ * asked as JSON where the caller allows that.
  */
 import { AskbackError, errorMessage } from './errors.js'
 import type { FormField, FormValues } from './form.js'
@@ -17,15 +18,18 @@ export interface SchemaForm {
   initialValues: FormValues
   /** The fields that are `null`, and not left out, if the person leaves them empty. */
   nullable: string[]
+  /** The fields in which the person writes JSON, because no control asks for their values. */
+  json: string[]
 }
 
-type JsonSchema = Readonly<Record<string, unknown>>
+export type JsonSchema = Readonly<Record<string, unknown>>
 type FieldRules = Pick<FormField, 'type'> & Partial<FormField>
 
 /** Texts that may be longer get a control of several lines. */
 const MAX_ONE_LINE = 200
 /** A pattern that repeats more often would cost more than a form allows. */
 const MAX_REPEATS = 50
+const JSON_RULES: FieldRules = { type: 'textarea' }
 
 /**
  * The form for a schema. Throws `invalid_request`, with the field, for a schema that a form cannot ask.
@@ -35,13 +39,25 @@ const MAX_REPEATS = 50
  * // [{ name: 'port', type: 'number', min: 1, step: 1, required: true }]
  */
 export function formFromSchema(schema: StandardSchema): SchemaForm {
-  const root = describe(schema)
+  return formFromJsonSchema(jsonSchemaOf(schema), { unaskable: 'refuse' })
+}
+
+/**
+ * The form for the object that a JSON Schema describes. `unaskable` says what happens to a property that no control can ask: it is
+ * refused, or it becomes a text field for JSON.
+ *
+ * @internal
+ */
+export function formFromJsonSchema(
+  root: JsonSchema,
+  { unaskable }: { unaskable: 'refuse' | 'json' },
+): SchemaForm {
   const resolve = (node: unknown) => resolveReference(root, objectOf(node))
   const properties = Object.entries(objectOf(root['properties']))
   if (root['type'] !== 'object' || properties.length === 0)
     throw refuse('it must be an object with properties')
   const required = listOf(root['required'])
-  const form: SchemaForm = { fields: [], initialValues: {}, nullable: [] }
+  const form: SchemaForm = { fields: [], initialValues: {}, nullable: [], json: [] }
   const description = root['description'] ?? root['title']
   if (typeof description === 'string') form.description = description
   for (const [name, node] of properties) {
@@ -49,11 +65,15 @@ export function formFromSchema(schema: StandardSchema): SchemaForm {
     const { value, isNullable } = withoutNull(property, resolve)
     const isRequired = required.includes(name) && !isNullable
     const rules = fieldRules(value, resolve)
-    if (typeof rules === 'string')
+    const isJson = typeof rules === 'string'
+    if (isJson && unaskable === 'refuse')
       throw refuse(`its property ${JSON.stringify(name)} is ${rules}`, { field: name })
-    form.fields.push({ name, ...wordsOf(value), ...wordsOf(property), ...rules, required: isRequired })
+    const words = { ...wordsOf(value), ...wordsOf(property) }
+    form.fields.push({ name, ...words, ...(isJson ? JSON_RULES : rules), required: isRequired })
+    if (isJson) form.json.push(name)
     const initial = property['default'] ?? value['default']
-    if (initial !== undefined && initial !== null) form.initialValues[name] = copyJson(initial, 'default')
+    if (initial !== undefined && initial !== null)
+      form.initialValues[name] = isJson ? JSON.stringify(initial, null, 2) : copyJson(initial, 'default')
     if (isNullable && required.includes(name)) form.nullable.push(name)
   }
   return form
@@ -65,7 +85,10 @@ export function formFromSchema(schema: StandardSchema): SchemaForm {
  *
  * @internal
  */
-export function valuesForSchema(form: SchemaForm, values: FormValues): FormValues {
+export function valuesForSchema(
+  form: Pick<SchemaForm, 'fields' | 'nullable'>,
+  values: FormValues,
+): FormValues {
   const result: FormValues = Object.fromEntries(form.nullable.map((name) => [name, null]))
   for (const { name, type, required } of form.fields) {
     const value = values[name]
@@ -80,7 +103,12 @@ function withOffset(moment: string): string {
   return /T\d{2}:\d{2}$/u.test(moment) ? `${moment}:00Z` : `${moment}Z`
 }
 
-function describe(schema: StandardSchema): JsonSchema {
+/**
+ * The JSON Schema of the values that a schema takes. Throws `invalid_request` if it cannot say that.
+ *
+ * @internal
+ */
+export function jsonSchemaOf(schema: StandardSchema): JsonSchema {
   const standard = schema?.['~standard']
   if (typeof standard?.validate !== 'function')
     throw new AskbackError(

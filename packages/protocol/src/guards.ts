@@ -39,6 +39,13 @@ export interface InteractionOf<Kind extends BuiltInKind> extends Interaction {
   answer?: JsonObject & KindTypes[Kind]['answer']
 }
 
+const BUILT_IN: ByKind<true> = { question: true, approval: true, plan_review: true, form: true }
+
+/** Whether every desk knows this kind, and not only one whose embedder has defined it. */
+export function isBuiltInKind(kind: string): kind is BuiltInKind {
+  return Object.hasOwn(BUILT_IN, kind)
+}
+
 /**
  * Whether an interaction is of this kind. Only for interactions of a desk or a gateway, which have checked request and answer
  * with the schemas of the kind; the guard does not check them again. Nobody can redefine a built-in kind.

@@ -1,4 +1,4 @@
-import { AskbackError, type ErrorCode } from './errors.js'
+import { AskbackError, errorMessage, type ErrorCode } from './errors.js'
 
 /** The part of Standard Schema (standardschema.dev) that kinds and forms need. Schemas of zod, valibot and arktype implement it. */
 export interface StandardSchema<Output = unknown> {
@@ -33,12 +33,13 @@ export function parseWith<Output>(
   value: unknown,
   options: { code: Extract<ErrorCode, 'invalid_request' | 'invalid_answer'>; what: string },
 ): Output {
-  const result = schema['~standard'].validate(value)
+  const result = validated(schema, value, options)
   if ('then' in result) {
     ignoreRejection(result)
+    // zod answers later, too, if a rule of the schema throws.
     throw new AskbackError(
       'invalid_request',
-      `The schema of ${options.what} is asynchronous; use one that validates at once.`,
+      `The schema of ${options.what} is asynchronous, or one of its rules throws for this value; use one that validates at once.`,
     )
   }
   if (!result.issues) return result.value
@@ -52,6 +53,22 @@ export function parseWith<Output>(
       details: { issues },
     },
   )
+}
+
+/** A schema of an embedder may throw, for example in a rule that did not expect this value. */
+function validated<Output>(
+  schema: StandardSchema<Output>,
+  value: unknown,
+  { code, what }: { code: ErrorCode; what: string },
+): ReturnType<StandardSchema<Output>['~standard']['validate']> {
+  try {
+    return schema['~standard'].validate(value)
+  } catch (error) {
+    if (error instanceof AskbackError) throw error
+    throw new AskbackError(code, `The schema of ${what} fails for this value: ${errorMessage(error)}`, {
+      cause: error,
+    })
+  }
 }
 
 /**

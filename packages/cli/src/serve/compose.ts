@@ -1,4 +1,13 @@
-import { createDesk, createHost, Leases, storeOnBus, type Bus, type Host, type Store } from '@askback/core'
+import {
+  createDesk,
+  createHost,
+  describeKind,
+  Leases,
+  storeOnBus,
+  type Bus,
+  type Host,
+  type Store,
+} from '@askback/core'
 import { WEIGHT_BYTES } from '@askback/core/internal'
 import {
   createCredentials,
@@ -143,6 +152,7 @@ async function composeOn(
           `The store is reachable again, after ${Math.ceil(ms / 1000)} s in which ${failures} more attempts failed.`,
         ),
     })
+    for (const kind of kinds) for (const problem of describeKind(kind).problems) log.warn(problem)
     connectors.start()
     const code = credentials.createLoginCode(credentials.owner)
     const openUrl = `${url}/login?code=${code}`

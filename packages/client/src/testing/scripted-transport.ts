@@ -8,6 +8,7 @@ import {
   stateToJson,
   type Actor,
   type Interaction,
+  type KindPrompt,
   type LiveEvent,
   type NewEvent,
   type SessionEvent,
@@ -47,6 +48,12 @@ export interface ScriptedTransport extends Transport {
 }
 
 export interface ScriptedTransportOptions {
+  /**
+   * The prompts of custom kinds, by kind.
+   *
+   * @default none: such kinds cannot be answered
+   */
+  prompts?: Readonly<Record<string, KindPrompt>>
   /** @default none */
   agents?: AgentInfo[]
   /**
@@ -73,6 +80,7 @@ export interface ScriptedTransportOptions {
  */
 export function scriptedTransport({
   agents = [],
+  prompts = {},
   by = { id: 'me' },
   now = () => 1_800_000_000_000,
 }: ScriptedTransportOptions = {}): ScriptedTransport {
@@ -189,6 +197,14 @@ export function scriptedTransport({
           if (earlier) return earlier
           throw error
         }
+      }),
+    prompt: (sessionId, interactionId) =>
+      recordCall('prompt', [sessionId, interactionId], () => {
+        const kind = session(sessionId).state.interactions.get(interactionId)?.kind ?? ''
+        const prompt = prompts[kind]
+        return prompt
+          ? { prompt }
+          : { prompt: null, reason: `This gateway does not have the kind “${kind}”.` }
       }),
     cancel: (sessionId, interactionId, options) =>
       recordCall('cancel', [sessionId, interactionId, options], () => {

@@ -2,6 +2,7 @@ import type {
   Actor,
   CreateSessionBody,
   Interaction,
+  KindPromptResult,
   LiveEvent,
   MessageBody,
   PermissionMode,
@@ -56,6 +57,7 @@ export interface DirectDesk {
     sessionId: string,
     query: { after?: number; before?: number; limit: number },
   ): Promise<SessionEvent[]>
+  prompt(sessionId: string, interactionId: string): Promise<KindPromptResult>
   inbox(query: { after?: string; limit?: number }): Promise<InboxPage>
   sessions(query: { after?: string; limit?: number }): Promise<{ items: Session[]; next: string | null }>
   /** Passes every durable event of a session after the returned head to the follower, without gaps. */

@@ -2,6 +2,7 @@ import type {
   Actor,
   CreateSessionBody,
   Interaction,
+  KindPromptResult,
   MessageBody,
   PermissionMode,
   Repeatable,
@@ -128,6 +129,10 @@ export class DirectTransport implements Transport {
       if (settled) return settled
       throw error
     }
+  }
+
+  prompt(sessionId: string, interactionId: string): Promise<KindPromptResult> {
+    return throughWire(() => this.#host.desk.prompt(sessionId, interactionId))
   }
 
   async cancel(sessionId: string, interactionId: string, options?: CallOptions): Promise<Interaction> {

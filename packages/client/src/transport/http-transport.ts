@@ -4,6 +4,7 @@ import {
   type BackoffOptions,
   type CreateSessionBody,
   type Interaction,
+  type KindPromptResult,
   type MessageBody,
   type PermissionMode,
   type Session,
@@ -151,6 +152,10 @@ export class HttpTransport implements Transport {
       if (settled) return settled
       throw error
     }
+  }
+
+  prompt(sessionId: string, interactionId: string): Promise<KindPromptResult> {
+    return this.#get(`${path(sessionId, interactionId)}/prompt`)
   }
 
   async cancel(sessionId: string, interactionId: string, options?: CallOptions): Promise<Interaction> {

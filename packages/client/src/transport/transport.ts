@@ -6,6 +6,7 @@ import {
   type CreateSessionBody,
   type Interaction,
   type Json,
+  type KindPromptResult,
   type LiveEvent,
   type MessageBody,
   type MessageRoute,
@@ -44,6 +45,11 @@ export interface Transport {
    * first attempt was lost.
    */
   respond(input: RespondInput, options?: CallOptions): Promise<SettleResult>
+  /**
+   * The form for an interaction of a custom kind that has no renderer here, or why it cannot be answered. A transport without it shows such
+   * a request as JSON.
+   */
+  prompt?(sessionId: string, interactionId: string): Promise<KindPromptResult>
   cancel(sessionId: string, interactionId: string, options?: CallOptions): Promise<Interaction>
   interrupt(sessionId: string, options?: CallOptions): Promise<void>
   clear(sessionId: string, options?: CallOptions): Promise<void>

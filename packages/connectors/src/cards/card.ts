@@ -1,4 +1,4 @@
-import { spellOut, spellOutLine, type Interaction, type Json } from '@askback/protocol'
+import { spellOut, spellOutLine, type Interaction, type Json, type KindPromptResult } from '@askback/protocol'
 
 /**
  * What a card says and offers, without the fields that identify it. Every text in it is spelled out already: hidden and
@@ -81,16 +81,22 @@ export type CardAction =
   /** A text for which the card did not ask: the desk's text routing decides what it means. */
   | { do: 'route' }
 
+/** An interaction, with the form for its answer if it is of a custom kind. */
+export interface CardInteraction extends Interaction {
+  /** Missing for built-in kinds. */
+  prompt?: KindPromptResult
+}
+
 /** How one kind of interaction is shown and answered, one thing at a time. Pure, and the same on every surface. */
 export interface CardKind {
   /** How many questions or fields are done. A card that was drawn at a lower step is out of date. */
-  stepOf(interaction: Interaction, view: CardView): number
-  bodyOf(interaction: Interaction, view: CardView): CardBody
-  handleInput(interaction: Interaction, view: CardView, input: CardInput): CardAction
+  stepOf(interaction: CardInteraction, view: CardView): number
+  bodyOf(interaction: CardInteraction, view: CardView): CardBody
+  handleInput(interaction: CardInteraction, view: CardView, input: CardInput): CardAction
   /** Continues a word such as "Approved" with what the settlement does not say, such as " for this session". */
   settlementDetail?(interaction: Interaction): string
   /** The answer to one step, or to all of them if no step is given. */
-  answerText(interaction: Interaction, view: CardView, step?: number): string
+  answerText(interaction: CardInteraction, view: CardView, step?: number): string
 }
 
 export const OUTDATED_CONTROL: CardAction = { do: 'refuse', message: 'This button no longer works.' }

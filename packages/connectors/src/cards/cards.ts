@@ -1,34 +1,19 @@
-import { isDefaultAnswer, spellOut, type ByKind, type Interaction, type Via } from '@askback/protocol'
+import { isDefaultAnswer, type ByKind, type Interaction, type Via } from '@askback/protocol'
 import { approvalCard } from './approval.js'
 import {
   oneLine,
-  OUTDATED_CONTROL,
   prose,
   type CardAction,
   type CardBody,
   type CardInput,
+  type CardInteraction,
   type CardKind,
   type CardView,
 } from './card.js'
+import { customKindCard } from './custom-kind.js'
 import { formCard } from './form.js'
 import { planReviewCard } from './plan-review.js'
 import { questionCard } from './question.js'
-
-/** A kind that an embedder defined: it can be read here, and answered only where its own renderer is. */
-const customCard: CardKind = {
-  stepOf: () => 0,
-  bodyOf: ({ kind, request }) => ({
-    title: `Waiting: ${oneLine(kind)}`,
-    parts: [
-      { as: 'code', text: spellOut(JSON.stringify(request, null, 2), 'code') },
-      { as: 'note', text: 'Answer this in the web app.' },
-    ],
-    controls: [],
-    asks: null,
-  }),
-  handleInput: (_interaction, _view, input) => ('text' in input ? { do: 'route' } : OUTDATED_CONTROL),
-  answerText: () => '',
-}
 
 const CARD_KINDS: ByKind<CardKind> = {
   question: questionCard,
@@ -38,25 +23,25 @@ const CARD_KINDS: ByKind<CardKind> = {
 }
 
 function cardKindOf({ kind }: Interaction): CardKind {
-  return (Object.hasOwn(CARD_KINDS, kind) ? CARD_KINDS[kind] : undefined) ?? customCard
+  return (Object.hasOwn(CARD_KINDS, kind) ? CARD_KINDS[kind] : undefined) ?? customKindCard
 }
 
-export function stepOf(interaction: Interaction, view: CardView): number {
+export function stepOf(interaction: CardInteraction, view: CardView): number {
   return cardKindOf(interaction).stepOf(interaction, view)
 }
 
-export function bodyOf(interaction: Interaction, view: CardView): CardBody {
+export function bodyOf(interaction: CardInteraction, view: CardView): CardBody {
   return cardKindOf(interaction).bodyOf(interaction, view)
 }
 
 /** What a tap or a text does to an interaction that is pending. */
-export function handleInput(interaction: Interaction, view: CardView, input: CardInput): CardAction {
+export function handleInput(interaction: CardInteraction, view: CardView, input: CardInput): CardAction {
   if ('text' in input && input.text.trim() === '') return { do: 'refuse', message: 'The text is empty.' }
   return cardKindOf(interaction).handleInput(interaction, view, input)
 }
 
 /** What was answered to one step, or to the whole interaction if no step is given. */
-export function answerText(interaction: Interaction, view: CardView, step?: number): string {
+export function answerText(interaction: CardInteraction, view: CardView, step?: number): string {
   return cardKindOf(interaction).answerText(interaction, view, step)
 }
 

@@ -49,7 +49,7 @@ export const formCard: CardKind = {
     const { message } = formRequest.parse(interaction.request)
     const { field, index, count } = currentField(interaction, view)
     const error = interaction.errors?.[field.name]
-    const parts: CardPart[] = [{ as: 'quote', text: prose(message) }]
+    const parts: CardPart[] = message === '' ? [] : [{ as: 'quote', text: prose(message) }]
     if (field.description)
       parts.push({ as: 'quote', text: prose(field.description), label: oneLine(nameOf(field)) })
     if (error) parts.push({ as: 'note', text: `Last time: ${prose(error)}` })

@@ -1,5 +1,12 @@
-import { AskbackError, type Interaction, type Json, type SettlementKind } from '@askback/protocol'
-import { EMPTY_VIEW, oneLine, type CardView, type ClosedCard, type TextCard } from '../cards/card.js'
+import { AskbackError, isBuiltInKind, type Json, type SettlementKind } from '@askback/protocol'
+import {
+  EMPTY_VIEW,
+  oneLine,
+  type CardInteraction,
+  type CardView,
+  type ClosedCard,
+  type TextCard,
+} from '../cards/card.js'
 import { answerText, bodyOf, outcomeText, stepOf } from '../cards/cards.js'
 import type { Connector } from './connector.js'
 import type { ConnectorDesk } from './connector-desk.js'
@@ -67,16 +74,19 @@ export class CardDisplay {
   }
 
   /** `null` if the session was deleted. */
-  async find(sessionId: string, interactionId: string): Promise<Interaction | null> {
+  async find(sessionId: string, interactionId: string): Promise<CardInteraction | null> {
+    const { desk } = this.#options
     try {
-      return await this.#options.desk.interaction(sessionId, interactionId)
+      const interaction = await desk.interaction(sessionId, interactionId)
+      if (isBuiltInKind(interaction.kind)) return interaction
+      return { ...interaction, prompt: await desk.prompt(sessionId, interactionId) }
     } catch (error) {
       if (error instanceof AskbackError && error.code === 'not_found') return null
       throw error
     }
   }
 
-  async #showNew(interaction: Interaction, place: string, view: CardView): Promise<void> {
+  async #showNew(interaction: CardInteraction, place: string, view: CardView): Promise<void> {
     const { records, newId } = this.#options
     const record: CardRecord = {
       cardId: newId(),
@@ -97,7 +107,7 @@ export class CardDisplay {
   }
 
   /** Shows a new card, or updates the one that `shown` refers to. */
-  async #draw(record: CardRecord, interaction: Interaction, shown: Json | null): Promise<void> {
+  async #draw(record: CardRecord, interaction: CardInteraction, shown: Json | null): Promise<void> {
     const { connector, records } = this.#options
     const card = await this.#card(record, interaction)
     const reference =
@@ -108,13 +118,15 @@ export class CardDisplay {
     if (latest) await records.save({ ...latest, shown: reference, drawn: latest.view === record.view })
   }
 
-  async #showNextStep(record: CardRecord, interaction: Interaction): Promise<void> {
+  async #showNextStep(record: CardRecord, interaction: CardInteraction): Promise<void> {
     const answer = answerText(interaction, record.view, record.step)
-    await this.#close(record, interaction, answer ? `Answered: ${answer}` : 'Answered.', 'step')
+    const isRestarted = stepOf(interaction, record.view) < record.step
+    const outcome = isRestarted ? 'Started over.' : answer ? `Answered: ${answer}` : 'Answered.'
+    await this.#close(record, interaction, outcome, 'step')
     await this.#showNew(interaction, record.place, { ...EMPTY_VIEW, values: record.view.values })
   }
 
-  async #settle(record: CardRecord, interaction: Interaction | null): Promise<void> {
+  async #settle(record: CardRecord, interaction: CardInteraction | null): Promise<void> {
     const { connector, desk, records } = this.#options
     // It may still be pending elsewhere, so it is not said to be cancelled.
     if (!interaction && desk.isPartial) return this.#withdraw(record, null)
@@ -132,14 +144,14 @@ export class CardDisplay {
   }
 
   /** The place was removed. It may have lost its access, so its cards do not show how the interaction ends. */
-  async #withdraw(record: CardRecord, interaction: Interaction | null): Promise<void> {
+  async #withdraw(record: CardRecord, interaction: CardInteraction | null): Promise<void> {
     await this.#options.records.remove(record)
     await this.#close(record, interaction, 'This is no longer shown here.', 'step')
   }
 
   async #close(
     record: CardRecord,
-    interaction: Interaction | null,
+    interaction: CardInteraction | null,
     outcome: string,
     settlement: ClosedCard['settlement'],
   ): Promise<void> {
@@ -150,7 +162,7 @@ export class CardDisplay {
 
   async #closedCard(
     record: CardRecord,
-    interaction: Interaction | null,
+    interaction: CardInteraction | null,
     outcome: string,
     settlement: ClosedCard['settlement'],
   ): Promise<ClosedCard> {
@@ -162,7 +174,7 @@ export class CardDisplay {
     return { card: { ...card, controls: [], asks: null }, outcome, settlement }
   }
 
-  async #card(record: CardRecord, interaction: Interaction): Promise<TextCard> {
+  async #card(record: CardRecord, interaction: CardInteraction): Promise<TextCard> {
     const { kind, expiresAt } = interaction
     const session = await this.#options.desk.session(record.sessionId)
     return {
@@ -186,7 +198,7 @@ function idsOf({ cardId, sessionId, interactionId }: CardRecord) {
 }
 
 /** The interaction as it was when a card of this step was shown: without the replies that came later. */
-export function atStep(interaction: Interaction, step: number): Interaction {
+export function atStep(interaction: CardInteraction, step: number): CardInteraction {
   if (interaction.kind !== 'question' || !Array.isArray(interaction.progress)) return interaction
   return { ...interaction, progress: interaction.progress.slice(0, step) }
 }

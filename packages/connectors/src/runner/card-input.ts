@@ -1,12 +1,12 @@
+import { AskbackError, canonicalJson, interactionInError, type Actor, type Json } from '@askback/protocol'
 import {
-  AskbackError,
-  canonicalJson,
-  interactionInError,
-  type Actor,
-  type Interaction,
-  type Json,
-} from '@askback/protocol'
-import { EMPTY_VIEW, oneLine, prose, type CardAction, type CardInput } from '../cards/card.js'
+  EMPTY_VIEW,
+  oneLine,
+  prose,
+  type CardAction,
+  type CardInput,
+  type CardInteraction,
+} from '../cards/card.js'
 import { bodyOf, handleInput, outcomeText, stepOf } from '../cards/cards.js'
 import { atStep, type CardDisplay } from './card-display.js'
 import type { CardRecord, CardRecords } from './card-records.js'
@@ -123,7 +123,7 @@ export class CardInputs {
   async #perform(
     action: Exclude<CardAction, { do: 'route' }>,
     record: CardRecord,
-    interaction: Interaction,
+    interaction: CardInteraction,
     by: Actor,
   ): Promise<InputResult> {
     const { records, refresh } = this.#options
@@ -233,7 +233,7 @@ function wentNowhere(outcome: string): string {
 }
 
 /** The title of the card that was answered, in quotes. */
-function quotedTitle(interaction: Interaction, record: CardRecord | undefined): string {
+function quotedTitle(interaction: CardInteraction, record: CardRecord | undefined): string {
   const { title } = record
     ? bodyOf(atStep(interaction, record.step), record.view)
     : bodyOf(interaction, EMPTY_VIEW)

@@ -4,6 +4,7 @@ import {
   type CreateSessionBody,
   type Interaction,
   type Json,
+  type KindPromptResult,
   type MessageBody,
   type MessageRoute,
   type PermissionMode,
@@ -27,6 +28,8 @@ export interface ConnectorDesk {
   pending(): Promise<Interaction[]>
   /** Throws `not_found` if the session was deleted. */
   interaction(sessionId: string, interactionId: string): Promise<Interaction>
+  /** The form for an interaction of a custom kind, or why it cannot be answered. */
+  prompt(sessionId: string, interactionId: string): Promise<KindPromptResult>
   session(sessionId: string): Promise<Session | null>
   /** Newest first. */
   sessions(limit: number): Promise<Session[]>
@@ -93,6 +96,7 @@ function allSessions(host: Host, store: Store): ConnectorDesk {
       return all
     },
     interaction: (sessionId, interactionId) => desk.interaction(sessionId, interactionId),
+    prompt: (sessionId, interactionId) => desk.prompt(sessionId, interactionId),
     async session(sessionId) {
       try {
         return (await desk.snapshot(sessionId)).session

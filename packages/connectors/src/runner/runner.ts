@@ -1,5 +1,5 @@
 import { newId as randomId, jumpAwareClock, type Change, type Clock } from '@askback/core'
-import { isCopy, type SessionEvent } from '@askback/protocol'
+import { isBuiltInKind, isCopy, type SessionEvent } from '@askback/protocol'
 import { CardDisplay } from './card-display.js'
 import { CardInputs } from './card-input.js'
 import { CardRecords, type CardRecord } from './card-records.js'
@@ -126,7 +126,11 @@ class ConnectorRunner implements RunningConnector {
     if (this.#isStopped) return
     await this.#connector.start(this.context)
     // Cards may have been settled, and interactions opened, while no process ran.
-    for (const record of this.#records.cards()) void this.#reconcile(record)
+    for (const record of this.#records.cards()) {
+      // The settings may have changed: the definition of its kind may be gone, or there again.
+      if (!isBuiltInKind(record.kind)) await this.#records.save({ ...record, drawn: false })
+      void this.#reconcile(record)
+    }
     void Promise.all(await this.#showPending(this.#records.places()))
     this.#reader.start(cursor)
   }

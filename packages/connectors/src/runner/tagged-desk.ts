@@ -44,6 +44,10 @@ export function taggedDesk(desk: ConnectorDesk, store: Store, tags: SessionTags)
       await check(sessionId)
       return desk.interaction(sessionId, interactionId)
     },
+    async prompt(sessionId, interactionId) {
+      await check(sessionId)
+      return desk.prompt(sessionId, interactionId)
+    },
     session: async (sessionId) => ((await has(sessionId)) ? desk.session(sessionId) : null),
     async sessions(limit) {
       const found: Session[] = []

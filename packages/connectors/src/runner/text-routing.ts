@@ -1,4 +1,4 @@
-import { TEXT_KINDS } from '@askback/protocol'
+import { isBuiltInKind, TEXT_KINDS } from '@askback/protocol'
 import type { CardRecord } from './card-records.js'
 
 /** Where a text goes that does not name what it is for. */
@@ -25,17 +25,24 @@ export function textTarget(
     return { to: 'nobody', reason }
   }
   const takers = own.filter(
-    (record) => record.sessionId === sessionId && TEXT_KINDS.some((kind) => kind === record.kind),
+    (record) =>
+      record.sessionId === sessionId &&
+      (isAskedByField(record) || TEXT_KINDS.some((kind) => kind === record.kind)),
   )
   // The desk would give the text to an approval first, but a text that answers a question must not deny an approval.
   if (takers.length > 1) return { to: 'nobody', reason: `Several things wait for a text. ${REPLY_TO_IT}` }
   const [only] = takers
-  const isTakenHere = only && (only.kind === 'form' || only.view.picked.length > 0)
+  const isTakenHere = only && (isAskedByField(only) || only.view.picked.length > 0)
   return isTakenHere ? { to: 'card', record: only } : { to: 'session', sessionId }
 }
 
-function isBegunForm({ kind, view }: CardRecord): boolean {
-  return kind === 'form' && view.values.length > 0
+function isBegunForm(record: CardRecord): boolean {
+  return isAskedByField(record) && record.view.values.length > 0
+}
+
+/** Whether the surface asks field by field, and sends the answer when it has all of them: forms, and custom kinds. */
+function isAskedByField({ kind }: CardRecord): boolean {
+  return kind === 'form' || !isBuiltInKind(kind)
 }
 
 function hasFilled({ view }: CardRecord, by: string): boolean {

@@ -28,7 +28,7 @@ export type PersonInput =
   /** Ends the program. */
   | { detach: true }
 
-/** False for a custom kind: it can be read in a terminal, and answered only where its own renderer is. */
+/** False for a kind that the gateway does not have any more: it can only be read. */
 export function isAnswerable({ controls, asks }: TextCard): boolean {
   return controls.length > 0 || asks !== null
 }

@@ -7,11 +7,13 @@ import {
   viewInteraction,
   type AuditRow,
   type Interaction,
+  type KindPromptResult,
   type SessionEvent,
   type SessionState,
 } from '@askback/protocol'
 import type { EditScope } from '../decide/edit-target.js'
 import { RULES_PREFIX, type ApprovalRule } from '../decide/rules.js'
+import { promptFor } from '../kinds/describe-kind.js'
 import { parseInput as parse } from '../kinds/kinds.js'
 import { optional } from '../optional.js'
 import type { Page, SessionRow } from '../store/store.js'
@@ -65,6 +67,13 @@ export class DeskReader {
       (await this.#engine.options.store.interaction(interactionId))
     if (item?.sessionId === sessionId) return this.#engine.view(item)
     throw new AskbackError('not_found', `There is no interaction ${interactionId} in this session.`)
+  }
+
+  /** How a surface without a renderer asks for the answer to an interaction of a custom kind, or why it cannot be answered here. */
+  async prompt(sessionId: string, interactionId: string): Promise<KindPromptResult> {
+    const item = await this.interaction(sessionId, interactionId, { fresh: false })
+    const { kind, onError } = this.#engine.options
+    return promptFor(item, kind(item.kind), onError)
   }
 
   async pending(filter: { sessionId?: string; after?: string; limit?: number } = {}): Promise<PendingPage> {

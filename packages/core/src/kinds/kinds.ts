@@ -2,9 +2,11 @@ import {
   AskbackError,
   copyJson,
   ignoreRejection,
+  isRecord,
   parseWith,
   presentation,
   type Json,
+  type KindCard,
   type Presentation,
   type SettlementKind,
   type StandardSchema,
@@ -28,8 +30,14 @@ export interface Reprompt {
 export interface InteractionKind<Request = unknown, Answer = unknown> {
   /** Its name on the wire: lower case letters, digits and `_`. */
   kind: string
-  /** How surfaces show it that have no renderer for this kind. */
+  /** Whether it stands alone, like a question, or at its tool call. */
   presentation: Presentation
+  /**
+   * What is asked for, in a few words for people.
+   *
+   * @default its name: “Time slot” for `time_slot`
+   */
+  title?: string
   request: StandardSchema<Request>
   answer: StandardSchema<Answer>
   /**
@@ -38,6 +46,21 @@ export interface InteractionKind<Request = unknown, Answer = unknown> {
    * @default false
    */
   plain?: true
+  /**
+   * JSON Schemas of what `request` and `answer` take, for schemas that cannot say it themselves. Surfaces without a renderer make a form of
+   * the answer's; without one, people write their answer as JSON.
+   *
+   * @default what the schemas say, if their library implements Standard JSON Schema
+   */
+  jsonSchema?: { request?: Record<string, unknown>; answer?: Record<string, unknown> }
+  /**
+   * A better drawing for surfaces without a renderer, such as a terminal or a chat: a title, a text in place of the request, and
+   * what to choose from. It gets the output of the request's schema. If it throws, the request is shown as it is.
+   *
+   * @example
+   * card: ({ purpose, slots }) => ({ title: 'When?', text: purpose, fields: { slot: { options: slots } } })
+   */
+  card?(request: Request): KindCard
   /** Throws `invalid_request` for a request that fits the schema but cannot be asked. */
   checkRequest?(request: Request): void
   /**
@@ -66,7 +89,17 @@ export function defineInteraction<Request, Answer>(
 ): InteractionKind<Request, Answer> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an embedder without types may pass anything: each field is checked below
   const unchecked = Object(definition) as Partial<InteractionKind>
-  const { kind, presentation: shown, request, answer, checkRequest, settle } = unchecked
+  const {
+    kind,
+    presentation: shown,
+    title,
+    request,
+    answer,
+    jsonSchema,
+    card,
+    checkRequest,
+    settle,
+  } = unchecked
   const reject = (why: string): never => {
     throw new AskbackError('invalid_request', `The kind ${JSON.stringify(kind)} ${why}.`)
   }
@@ -76,7 +109,12 @@ export function defineInteraction<Request, Answer>(
     reject(`must have one of these as its presentation: ${presentation.options.join(', ')}`)
   for (const [name, schema] of Object.entries({ request, answer }))
     if (typeof schema?.['~standard']?.validate !== 'function') reject(`has no Standard Schema as its ${name}`)
-  for (const [name, rule] of Object.entries({ checkRequest, settle }))
+  if (title !== undefined && (typeof title !== 'string' || title.trim() === ''))
+    reject('has a title that is no text')
+  if (jsonSchema !== undefined && !isRecord(jsonSchema)) reject('has a jsonSchema that is no object')
+  for (const [name, schema] of Object.entries(jsonSchema ?? {}))
+    if (!isRecord(schema)) reject(`has a JSON Schema for its ${name} that is no object`)
+  for (const [name, rule] of Object.entries({ checkRequest, settle, card }))
     if (rule !== undefined && typeof rule !== 'function') reject(`has a ${name} that is no function`)
   return definition
 }

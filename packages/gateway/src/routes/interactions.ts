@@ -1,6 +1,16 @@
-import type { BoundDesk } from '@askback/core'
+import { describeKind, type BoundDesk } from '@askback/core'
 import { eventTexts } from '@askback/core/internal'
-import { AskbackError, interaction, openBody, respondBody, type Interaction } from '@askback/protocol'
+import {
+  AskbackError,
+  interaction,
+  isBuiltInKind,
+  kindDescription,
+  kindPromptResult,
+  openBody,
+  respondBody,
+  type Interaction,
+  type KindDescription,
+} from '@askback/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
 import * as z from 'zod'
@@ -100,6 +110,32 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
         if (wait !== undefined && wait > 0) await access?.check(id, 'read')
         return { status: 200, body: { interaction: settled } }
       },
+    }),
+    route({
+      name: 'readPrompt',
+      method: 'GET',
+      path: '/api/sessions/:id/interactions/:interactionId/prompt',
+      allowed: 'agent',
+      action: 'read',
+      summary:
+        'Returns the form for an interaction of a custom kind, for surfaces without a renderer, or why it cannot be answered',
+      params: interactionParams,
+      responses: { 200: kindPromptResult },
+      errors: [404],
+      async handle({ params: { id, interactionId } }) {
+        return { status: 200, body: await desk.prompt(id, interactionId) }
+      },
+    }),
+    route({
+      name: 'listKinds',
+      method: 'GET',
+      path: '/api/kinds',
+      allowed: 'any_agent',
+      action: 'harmless',
+      summary:
+        'Lists the kinds that can be asked here in addition to the built-in ones, with their JSON Schemas',
+      responses: { 200: z.object({ kinds: z.array(kindDescription) }) },
+      handle: () => ({ status: 200, body: { kinds: customKinds(context) } }),
     }),
     route({
       name: 'findInteraction',
@@ -218,6 +254,15 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       },
     }),
   ]
+}
+
+function customKinds({ host }: GatewayContext): KindDescription[] {
+  return host.desk.kinds
+    .filter(({ kind }) => !isBuiltInKind(kind))
+    .map((kind) => {
+      const { problems: _, ...description } = describeKind(kind)
+      return description
+    })
 }
 
 /** What the caller may read of the inbox. The counts are those of the sessions that they may read. */
