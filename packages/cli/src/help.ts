@@ -195,6 +195,10 @@ export const COMMAND_HELP = {
     options: [
       ['--session ID', 'ask in this session (ASKBACK_SESSION, else one for this folder)'],
       ['--timeout 10m|never', 'how long to wait for a person (10m, unless the gateway has another default)'],
+      [
+        '--wait 45s|never',
+        'how long one call waits before it returns “still waiting” (45s; never for clients known to wait)',
+      ],
       ['--progress 10s', 'how often to report that it still waits'],
       ...GATEWAY,
     ],

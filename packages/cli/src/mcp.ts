@@ -1,9 +1,10 @@
 import { createAskServer } from '@askback/agents/mcp'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { createHash } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { parseTimeout, usageError } from './arguments.js'
-import { abortOnSignals, askPerson } from './asking/ask-person.js'
-import { findAskingSession } from './asking/session.js'
+import { abortOnSignals } from './asking/ask-person.js'
+import { GatewayRequests } from './asking/gateway-requests.js'
 import { ADDRESS_FLAGS } from './reach/connection.js'
 import { GatewayClient } from './reach/gateway-client.js'
 import { version } from './serve/package-files.js'
@@ -13,6 +14,7 @@ export const MCP_FLAGS = {
   ...ADDRESS_FLAGS,
   session: { type: 'string' },
   timeout: { type: 'string' },
+  wait: { type: 'string' },
   progress: { type: 'string', default: '10s' },
 } as const
 
@@ -20,40 +22,35 @@ export const MCP_FLAGS = {
 export async function mcp(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: MCP_FLAGS })
   const { env } = process
-  const timeoutMs = values.timeout === undefined ? undefined : parseTimeout(values.timeout)
-  const progressMs = parseTimeout(values.progress)
+  const waitMs = values.wait === undefined ? undefined : parseTimeout(values.wait, '--wait')
+  const progressMs = parseTimeout(values.progress, '--progress')
   if (progressMs === null) throw usageError('--progress is a time like 10s.')
   const clientGone = new AbortController()
   const stopped = AbortSignal.any([abortOnSignals(), clientGone.signal])
   const gateway = new GatewayClient('agent', values, { env, say })
-  const openCalls = new Set<Promise<unknown>>()
+  const requests = new GatewayRequests({
+    gateway,
+    session: values.session,
+    env,
+    timeoutMs: values.timeout === undefined ? undefined : parseTimeout(values.timeout),
+    stopped,
+  })
 
   const createServer = () =>
-    createAskServer({
-      version: version(),
-      progressMs,
-      ask(body, { signal, onPending }) {
-        const asked = findAskingSession(gateway, values.session, env).then((session) =>
-          askPerson(timeoutMs === undefined ? body : { ...body, timeoutMs }, {
-            gateway,
-            session,
-            env,
-            source: 'mcp',
-            signal: AbortSignal.any([signal, stopped]),
-            onPending,
-          }),
-        )
-        openCalls.add(asked)
-        return asked.finally(() => openCalls.delete(asked))
-      },
-    })
-  // The client has ended, so nobody waits for its requests any more: they are cancelled.
+    createAskServer({ version: version(), requests, waitMs, progressMs, stateKey: stateKeyOf(gateway) })
+  // The client has ended, so nobody waits for the calls that are running: their requests are cancelled.
   process.stdin.once('end', () => clientGone.abort())
   process.stdin.once('close', () => clientGone.abort())
   process.stdout.on('error', () => clientGone.abort())
   const server = serveStdio(createServer)
   await new Promise<void>((resolve) => stopped.addEventListener('abort', () => resolve()))
-  await Promise.allSettled(openCalls)
+  await requests.finished()
   await server.close()
   return 0
+}
+
+/** The same in each process with the same token, so that a client can continue after a restart of this one. */
+function stateKeyOf(gateway: GatewayClient): string | undefined {
+  const token = gateway.token
+  return token === undefined ? undefined : createHash('sha256').update(`mcp state ${token}`).digest('hex')
 }

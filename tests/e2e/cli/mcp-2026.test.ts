@@ -1,39 +1,11 @@
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { Session } from '@askback/protocol'
-import { afterEach, describe, expect, it } from 'vitest'
-import { file as commandFile } from '../http/command.js'
-import type { RunningGateway } from '../http/gateways.js'
+import { describe, expect, it } from 'vitest'
 import { interactionOf, picks, sharedGateway } from './asking.js'
+import { connectNewest as connect } from './mcp-2026-clients.js'
 import { nextPending, respond } from './mcp-clients.js'
 
 const shared = sharedGateway()
 const asks = { questions: [{ question: 'Which?', options: [{ label: 'a' }, { label: 'b' }] }] }
-
-const clients: Client[] = []
-afterEach(async () => {
-  await Promise.all(clients.splice(0).map((client) => client.close()))
-})
-
-/** A client that speaks the specification of 2026-07-28 and nothing else. */
-async function connect(how: 'stdio' | 'http', { ready, data }: RunningGateway): Promise<Client> {
-  const versionNegotiation = { mode: { pin: '2026-07-28' } }
-  const client = new Client({ name: 'newest', version: '2.0.0' }, { versionNegotiation })
-  clients.push(client)
-  await client.connect(
-    how === 'http'
-      ? new StreamableHTTPClientTransport(new URL(`${ready.url}/mcp`), {
-          requestInit: { headers: { authorization: `Bearer ${ready.agentToken}` } },
-        })
-      : new StdioClientTransport({
-          command: process.execPath,
-          args: [commandFile, 'mcp', '--data', data],
-          env: { PATH: process.env['PATH'] ?? '' },
-          stderr: 'ignore',
-        }),
-  )
-  return client
-}
 
 describe.each(['stdio', 'http'] as const)('a client of the specification of 2026-07-28 by %s', (how) => {
   it('finds the tools, asks, and gets the answer', async () => {

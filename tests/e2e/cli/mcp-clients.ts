@@ -9,6 +9,9 @@ import { at, type RunningGateway } from '../http/gateways.js'
 
 export type How = 'stdio' | 'http'
 
+/** Far below the time after which a client gives up. */
+export const BRIEF_WAIT_MS = 300
+
 const clients: Client[] = []
 afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.close()))
@@ -25,6 +28,19 @@ export async function connect(
   clients.push(client)
   const transport = how === 'stdio' ? stdio(gateway, args, env) : http(gateway, gateway.ready.agentToken)
   await client.connect(transport)
+  return client
+}
+
+/** The same, with a server whose calls wait only for a moment. */
+export async function connectBriefly(how: How, gateway: RunningGateway, query = ''): Promise<Client> {
+  const client = new Client({ name: 'tester', version: '1.0.0' })
+  clients.push(client)
+  const token = gateway.ready.agentToken
+  await client.connect(
+    how === 'stdio'
+      ? stdio(gateway, ['--wait', `${BRIEF_WAIT_MS}ms`])
+      : http(gateway, token, `?wait=${BRIEF_WAIT_MS / 1000}${query}`),
+  )
   return client
 }
 

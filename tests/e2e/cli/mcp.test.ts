@@ -21,6 +21,7 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
       'request_approval',
       'review_plan',
       'permission_prompt',
+      'wait_for_answer',
     ])
   })
 
@@ -37,9 +38,11 @@ describe.each<How>(['stdio', 'http'])('the official MCP client by %s', (how) => 
       ['request_approval', harmless],
       ['review_plan', harmless],
       ['permission_prompt', undefined],
+      ['wait_for_answer', harmless],
     ])
     const instructions = client().getInstructions()
-    for (const name of ['ask_user', 'request_approval', 'review_plan']) expect(instructions).toContain(name)
+    for (const name of ['ask_user', 'request_approval', 'review_plan', 'wait_for_answer'])
+      expect(instructions).toContain(name)
   })
 
   it('asks a question, and gets the answer', async () => {

@@ -9,9 +9,10 @@ import {
   type McpServer,
 } from '@modelcontextprotocol/server'
 import type { Host } from '@askback/core'
-import { AskbackError, isRecord, type Interaction, type OpenBody, type SessionTags } from '@askback/protocol'
+import { AskbackError, isRecord, type SessionTags } from '@askback/protocol'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { DeskRequests } from './desk-requests.js'
 import { createAskServer } from './server.js'
 
 /**
@@ -28,7 +29,11 @@ export interface McpHttpRequest {
   /** The tags of a session that is created for this client. */
   tags?: SessionTags | undefined
   /** Rejects if the caller may not ask in this session. */
-  checkSession?: ((sessionId: string) => Promise<void>) | undefined
+  checkSession: (sessionId: string) => Promise<void>
+  /** Signs the state that clients send back. It differs for each credential, so nobody can use the state of others. */
+  stateKey: string
+  /** How long a call waits for a person, in milliseconds. */
+  waitMs?: number | undefined
   /** Aborts when the gateway stops or the caller disconnects. Pending requests stay pending. */
   signal: AbortSignal
 }
@@ -58,37 +63,48 @@ export function createMcpHandler({ host, version }: { host: Host; version: strin
       .filter(({ method }) => method === 'tools/call')
       .map(({ id }) => callKey(call, session, id))
     for (const key of keys) runningCalls.set(key, cancelled)
+    const clientName = session.includes('.') ? session.slice(0, session.lastIndexOf('.')) : 'MCP'
+    const requests = new DeskRequests({
+      host,
+      credential: call.credential,
+      sessionId: call.sessionId,
+      mcpSession: session,
+      clientName,
+      tags: call.tags,
+      checkSession: call.checkSession,
+      cancelled: cancelled.signal,
+      ended: call.signal,
+    })
+    const { stateKey, waitMs } = call
     try {
-      await answer(call, (body, onPending) =>
-        ask(host, call, { body, session, cancelled: cancelled.signal, onPending }),
-      )
+      await answer(call, () => createAskServer({ version, requests, clientName, stateKey, waitMs }))
     } finally {
       for (const key of keys) runningCalls.delete(key)
     }
   }
+}
 
-  async function answer(
-    { request, response, body, signal }: McpHttpRequest,
-    askPerson: (body: OpenBody, onPending: (item: Interaction) => void) => Promise<Interaction>,
-  ): Promise<void> {
-    const servers: McpServer[] = []
-    const handler = createFetchHandler(() => {
-      const server = createAskServer({ version, ask: (asked, { onPending }) => askPerson(asked, onPending) })
-      servers.push(server)
-      return server
-    })
-    const close = async () => {
-      await Promise.all([handler.close(), ...servers.map((server) => server.close())])
-    }
-    const closeOnAbort = () => void close().catch(() => response.destroy())
-    signal.addEventListener('abort', closeOnAbort)
-    try {
-      const reply = await handler.fetch(requestOf(request, signal), { parsedBody: body })
-      await sendReply(reply, response)
-    } finally {
-      signal.removeEventListener('abort', closeOnAbort)
-      await close()
-    }
+async function answer(
+  { request, response, body, signal }: McpHttpRequest,
+  createServer: () => McpServer,
+): Promise<void> {
+  const servers: McpServer[] = []
+  const handler = createFetchHandler(() => {
+    const server = createServer()
+    servers.push(server)
+    return server
+  })
+  const close = async () => {
+    await Promise.all([handler.close(), ...servers.map((server) => server.close())])
+  }
+  const closeOnAbort = () => void close().catch(() => response.destroy())
+  signal.addEventListener('abort', closeOnAbort)
+  try {
+    const reply = await handler.fetch(requestOf(request, signal), { parsedBody: body })
+    await sendReply(reply, response)
+  } finally {
+    signal.removeEventListener('abort', closeOnAbort)
+    await close()
   }
 }
 
@@ -121,61 +137,6 @@ async function sendReply({ status, headers, body }: Response, response: ServerRe
       await new Promise((resolve) => response.once('drain', resolve).once('close', resolve))
   }
   response.end()
-}
-
-async function ask(
-  host: Host,
-  { credential, sessionId: named, tags, checkSession, signal }: McpHttpRequest,
-  {
-    body,
-    session,
-    cancelled,
-    onPending,
-  }: {
-    body: OpenBody
-    session: string
-    cancelled: AbortSignal
-    onPending: (item: Interaction) => void
-  },
-): Promise<Interaction> {
-  const { id, kind: role } = credential
-  const sessionId = named ?? (await clientSession(host, id, session, tags))
-  await checkSession?.(sessionId)
-  const desk = host.desk.as({ id, role, fence: role === 'agent' ? host.fenceOf(sessionId) : undefined })
-  const { interaction } = await desk.open({
-    ...body,
-    sessionId,
-    // In a session of the client's own nobody reports tool calls, so there is none to wait for.
-    rendezvous: named !== undefined,
-    source: 'mcp',
-    claim: true,
-  })
-  if (interaction.status === 'settled') return interaction
-  onPending(interaction)
-  const { interactionId } = interaction
-  const stopWaiting = AbortSignal.any([cancelled, signal])
-  const item = await desk.wait(interactionId, { sessionId, until: stopWaiting })
-  await checkSession?.(sessionId)
-  if (item.status === 'settled' || !cancelled.aborted) return item
-  return (await desk.cancel({ sessionId, interactionId: item.interactionId })).interaction
-}
-
-/** Each client has one session, which has its name as the title. */
-async function clientSession(
-  host: Host,
-  credential: string,
-  session: string,
-  tags: SessionTags | undefined,
-): Promise<string> {
-  const title = session.includes('.') ? session.slice(0, session.lastIndexOf('.')) : 'MCP'
-  const { session: created } = await host.createSession({
-    agent: null,
-    title,
-    source: 'mcp',
-    ...(tags && { tags }),
-    idempotencyKey: `mcp ${encodeURIComponent(credential)} ${session}`,
-  })
-  return created.id
 }
 
 /** Contains the client's name, because another process may get the next request. */

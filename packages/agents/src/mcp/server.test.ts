@@ -2,7 +2,8 @@ import { Client } from '@modelcontextprotocol/client'
 import { InMemoryTransport } from '@modelcontextprotocol/server'
 import type { Interaction, Json } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
-import { createAskServer } from './server.js'
+import type { RequestPort } from './request-port.js'
+import { createAskServer, type AskServerOptions } from './server.js'
 
 const approved: Interaction = {
   interactionId: 'i1',
@@ -20,15 +21,48 @@ const approved: Interaction = {
   answer: { decision: 'approve' },
 }
 
+function requestsOf(item: Interaction): RequestPort {
+  return {
+    open: () => Promise.resolve(item),
+    find: () => Promise.resolve(item),
+    wait: () => Promise.resolve(item),
+    unfinished: () => Promise.resolve([item]),
+    cancel: () => Promise.resolve(),
+  }
+}
+
 /** The result that a client gets if its request is settled like this. */
 async function resultOf(settled: Partial<Interaction>, name: string, given: Record<string, Json>) {
-  const server = createAskServer({ version: '1', ask: () => Promise.resolve({ ...approved, ...settled }) })
+  const server = createAskServer({ version: '1', requests: requestsOf({ ...approved, ...settled }) })
   const [here, there] = InMemoryTransport.createLinkedPair()
   const client = new Client({ name: 'tester', version: '1' })
   await Promise.all([server.connect(there), client.connect(here)])
   const { content, _meta } = await client.callTool({ name, arguments: given })
   await client.close()
   return { text: (content as { text: string }[])[0]!.text, interaction: _meta?.['askback/interaction'] }
+}
+
+/** How long a server waits in a call of this client, in milliseconds. */
+async function waitOf(name: string, options: Partial<AskServerOptions> = {}): Promise<number | null> {
+  const pending: Interaction = { ...approved, status: 'pending' }
+  let waited: number | null = 0
+  const server = createAskServer({
+    version: '1',
+    requests: {
+      ...requestsOf(pending),
+      wait: (_, { ms }) => {
+        waited = ms
+        return Promise.resolve(approved)
+      },
+    },
+    ...options,
+  })
+  const [here, there] = InMemoryTransport.createLinkedPair()
+  const client = new Client({ name, version: '1' })
+  await Promise.all([server.connect(there), client.connect(here)])
+  await client.callTool({ name: 'request_approval', arguments: deploy })
+  await client.close()
+  return waited
 }
 
 const deploy = { tool: 'deploy', input: {} }
@@ -57,5 +91,22 @@ describe('[L10] an approval that was claimed before', () => {
     const plan = { kind: 'plan_review', request: { plan: 'Go.' }, answer: { decision: 'edit' } } as const
     const { text } = await resultOf({ ...plan, delivered: true }, 'review_plan', { plan: 'Go.' })
     expect(text).toContain('The plan is accepted.')
+  })
+})
+
+describe('a call waits', () => {
+  it('for less than a minute, after which most clients give up', async () => {
+    const ms = await waitOf('some-client')
+    expect(ms).toBeGreaterThan(40_000)
+    expect(ms).toBeLessThanOrEqual(45_000)
+  })
+
+  it.each(['claude-code', 'opencode'])('as long as it takes, for %s', async (name) => {
+    expect(await waitOf(name)).toBeNull()
+  })
+
+  it('as long as its operator says', async () => {
+    expect(await waitOf('claude-code', { waitMs: 100 })).toBeLessThanOrEqual(100)
+    expect(await waitOf('some-client', { waitMs: null })).toBeNull()
   })
 })

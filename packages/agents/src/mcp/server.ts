@@ -1,133 +1,98 @@
-import {
-  McpServer,
-  ProtocolError,
-  ProtocolErrorCode,
-  type CallToolResult,
-} from '@modelcontextprotocol/server'
-import { errorMessage, type Interaction, type OpenBody } from '@askback/protocol'
+import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import { AskCalls } from './ask-calls.js'
+import type { RequestPort } from './request-port.js'
+import { createRequestStates } from './request-state.js'
+import { serveTasks, TASKS_EXTENSION } from './tasks.js'
 import { askTools, type Arguments, type AskTool } from './tools.js'
+import { waitForAnswerTool } from './wait-for-answer.js'
 
-/** The field of `_meta` in which Claude Code sends the id of its tool call. */
-const CLAUDE_CALL_ID = 'claudecode/toolUseId'
 const PROGRESS_INTERVAL_MS = 10_000
+const POLL_INTERVAL_MS = 2000
 
 /** Clients add this to the model's context. */
 const INSTRUCTIONS =
   'Askback brings your requests to a person and returns exactly what they said. Use ask_user when you need a decision or ' +
   'a fact that only the user has, request_approval before you do something that needs permission, and review_plan before ' +
-  'you carry out a plan. Each call waits until the person answers, which can take minutes. If nobody answers, the result ' +
-  'says so: do not assume an answer or a permission.'
+  'you carry out a plan. A person may take minutes. If a result says that it is still waiting, call wait_for_answer with the ' +
+  'id in it, as often as needed, instead of asking again. If nobody answers, the result says so: do not assume an answer or ' +
+  'a permission.'
 
 /** Options of `createAskServer`. */
 export interface AskServerOptions {
   /** The version that the server reports. */
   version: string
-  /** Opens an interaction, calls `onPending` if it is pending, and resolves when it is settled. An abort cancels it. */
-  ask: (
-    body: OpenBody,
-    options: { signal: AbortSignal; onPending: (item: Interaction) => void },
-  ) => Promise<Interaction>
+  /** Opens requests, waits for them, and finds them again. */
+  requests: RequestPort
   /**
-   * The interval of progress notifications, in milliseconds. Most clients give up on a tool that is silent for a minute.
+   * How long a call waits for a person before its result says “still waiting”, in milliseconds; `null` for as long as it takes. Most
+   * clients give up a call after 60 seconds.
+   * @default 45000; `null` for clients that are known to wait while they get progress
+   */
+  waitMs?: number | null | undefined
+  /** The client's name, if the server does not see its `initialize` request, as over HTTP. */
+  clientName?: string | undefined
+  /**
+   * Signs the state that newer clients send back. It must be the same in all processes that a client may reach.
+   * @default a random key, so that a client cannot continue a call after a restart
+   */
+  stateKey?: string | undefined
+  /**
+   * The interval of progress notifications, in milliseconds.
    * @default 10000
    */
-  progressMs?: number
+  progressMs?: number | undefined
+  /**
+   * How often clients should ask for the state of a task, in milliseconds.
+   * @default 2000
+   */
+  pollMs?: number | undefined
 }
 
 /**
- * An MCP server whose tools ask a person. If a request cannot be opened, the tool returns an error to the model.
+ * An MCP server whose tools ask a person. If a request cannot be opened, the tool returns an error to the model. A request outlives
+ * the call that opened it: the client gets its settlement from `wait_for_answer`, by repeating the call (2026-07-28), or as a task.
  *
  * @example
- * serveStdio(() => createAskServer({ version: '1.0.0', ask })) // of `@modelcontextprotocol/server/stdio`
+ * serveStdio(() => createAskServer({ version: '1.0.0', requests })) // of `@modelcontextprotocol/server/stdio`
  */
-export function createAskServer({
-  version,
-  ask,
-  progressMs = PROGRESS_INTERVAL_MS,
-}: AskServerOptions): McpServer {
+export function createAskServer(options: AskServerOptions): McpServer {
+  const { version, requests, waitMs, clientName, stateKey } = options
+  const { progressMs = PROGRESS_INTERVAL_MS, pollMs = POLL_INTERVAL_MS } = options
+  const states = createRequestStates(stateKey)
   const mcp = new McpServer(
     { name: 'askback', title: 'Askback', version },
-    { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+    {
+      capabilities: { tools: {}, extensions: { [TASKS_EXTENSION]: {} } },
+      instructions: INSTRUCTIONS,
+      requestState: { verify: (state, context) => states.verify(state, context) },
+    },
   )
-  // `McpServer.registerTool` checks arguments and describes what is wrong in its own words; the desk does that for every surface.
   const { server } = mcp
-  server.setRequestHandler('tools/list', () => ({ tools: askTools.map(describeTool) }))
-  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+  const calls = new AskCalls({
+    requests,
+    states,
+    waitMs,
+    progressMs,
+    pollMs,
+    // oxlint-disable-next-line typescript/no-deprecated -- for clients before 2026-07-28, which send their name only once
+    clientName: () => clientName ?? server.getClientVersion()?.name,
+  })
+  // `McpServer.registerTool` checks arguments and describes what is wrong in its own words; the desk does that for every surface.
+  server.setRequestHandler('tools/list', () => ({
+    tools: [...askTools.map(describeTool), waitForAnswerTool],
+  }))
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the transport has parsed them from JSON
+    const given = (params.arguments ?? {}) as Arguments
+    if (params.name === waitForAnswerTool.name) return calls.waitForAnswer(given, context)
     const tool = askTools.find(({ name }) => name === params.name)
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${params.name}.`)
-    const { signal, _meta: meta } = mcpReq
-    const token = meta?.progressToken
-    const progress =
-      token === undefined
-        ? null
-        : new ProgressNotifier(progressMs, (count) =>
-            mcpReq.notify({
-              method: 'notifications/progress',
-              params: { progressToken: token, progress: count, message: 'Waiting for a person to answer' },
-            }),
-          )
-    try {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the transport has parsed them from JSON
-      const given = (params.arguments ?? {}) as Arguments
-      const callId = meta?.[CLAUDE_CALL_ID]
-      const body = { ...(typeof callId === 'string' && { toolCallId: callId }), ...tool.request(given) }
-      const item = await ask(body, { signal, onPending: () => progress?.start() })
-      return toolResult(tool.describeSettlement(given, item), item)
-    } catch (error) {
-      return errorResult(tool, error)
-    } finally {
-      progress?.stop()
-    }
+    return calls.ask(tool, given, context)
   })
+  serveTasks(mcp, { requests, pollMs })
   return mcp
 }
 
 function describeTool({ name, title, description, inputSchema, annotations }: AskTool) {
   return { name, title, description, inputSchema, ...(annotations && { annotations }) }
-}
-
-/** The interaction is in `_meta`, not in `structuredContent`: clients would show that to the model in place of the text. */
-function toolResult(text: string, item: Interaction): CallToolResult {
-  const { settlement, answer, message, interactionId, delivered } = item
-  const interaction = {
-    interactionId,
-    settlement,
-    ...(delivered && { delivered }),
-    ...(answer !== undefined && { answer }),
-    ...(message !== undefined && { message }),
-  }
-  return { content: [{ type: 'text', text }], _meta: { 'askback/interaction': interaction } }
-}
-
-function errorResult(tool: AskTool, error: unknown): CallToolResult {
-  const message = errorMessage(error)
-  if (tool.describeError) return { content: [{ type: 'text', text: tool.describeError(message) }] }
-  return { content: [{ type: 'text', text: `Nobody could be asked: ${message}` }], isError: true }
-}
-
-/** Sends progress notifications while a person has not answered. */
-class ProgressNotifier {
-  readonly #intervalMs: number
-  readonly #send: (count: number) => Promise<void>
-  #timer: ReturnType<typeof setInterval> | undefined
-  #count = 0
-
-  constructor(intervalMs: number, send: (count: number) => Promise<void>) {
-    this.#intervalMs = intervalMs
-    this.#send = send
-  }
-
-  start(): void {
-    const notify = () => {
-      this.#count += 1
-      // The client has disconnected.
-      this.#send(this.#count).catch(() => this.stop())
-    }
-    notify()
-    this.#timer = setInterval(notify, this.#intervalMs)
-  }
-
-  stop(): void {
-    clearInterval(this.#timer)
-  }
 }

@@ -17,7 +17,7 @@ export type Arguments = Record<string, Json>
  * Asking a person changes nothing by itself. Without these hints clients assume that it does: `codex exec`, which cannot ask for
  * approval, then refuses the call.
  */
-const READ_ONLY_HINTS = {
+export const READ_ONLY_HINTS = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: false,
@@ -30,10 +30,15 @@ export interface AskTool {
   description: string
   inputSchema: { type: 'object'; properties: Record<string, Json>; required: string[] }
   annotations?: typeof READ_ONLY_HINTS
+  /**
+   * The kind of its requests. Such a request can outlive the call: the result may come later, from `wait_for_answer` or as a task.
+   * A tool without it holds the call until the request is settled.
+   */
+  kind?: string
   /** The request to open. */
   request(given: Arguments): Pick<OpenBody, 'kind' | 'toolName' | 'request' | 'toolCallId'>
   /** The result of the tool, for the model. */
-  describeSettlement(given: Arguments, item: Interaction): string
+  describeSettlement(item: Interaction, given: Arguments): string
   /** The same if the request could not be opened. Without this method the tool returns an error. */
   describeError?(message: string): string
 }
@@ -71,13 +76,14 @@ const askUser: AskTool = {
     properties: { questions: { type: 'array', minItems: 1, maxItems: 4, items: questionSchema } },
     required: ['questions'],
   },
+  kind: 'question',
   annotations: READ_ONLY_HINTS,
   request: ({ questions = null }) => ({
     kind: 'question',
     toolName: 'ask_user',
     request: { questions: Array.isArray(questions) ? questions.map(addDefaults) : questions },
   }),
-  describeSettlement: (_, item) =>
+  describeSettlement: (item) =>
     item.settlement === 'answered' && hasAnswer(item, 'question')
       ? answerMessage(item.request, item.answer)
       : refusalOf(item, 'the question'),
@@ -99,6 +105,7 @@ const requestApproval: AskTool = {
     },
     required: ['tool', 'input'],
   },
+  kind: 'approval',
   annotations: READ_ONLY_HINTS,
   request: ({ tool, input = null, title, description, reason }) => ({
     kind: 'approval',
@@ -110,7 +117,7 @@ const requestApproval: AskTool = {
       ...(reason !== undefined && { reason }),
     },
   }),
-  describeSettlement(_, item) {
+  describeSettlement(item) {
     if (isInDoubt(item)) return IN_DOUBT_MESSAGE
     if (item.settlement !== 'approved' || !hasAnswer(item, 'approval')) return refusalOf(item, 'this')
     const { updatedInput } = item.answer
@@ -128,9 +135,10 @@ const reviewPlan: AskTool = {
     properties: { plan: textProperty('The whole plan, in Markdown.') },
     required: ['plan'],
   },
+  kind: 'plan_review',
   annotations: READ_ONLY_HINTS,
   request: ({ plan = null }) => ({ kind: 'plan_review', toolName: 'review_plan', request: { plan } }),
-  describeSettlement(_, item) {
+  describeSettlement(item) {
     if (item.settlement === 'denied') return planChangeMessage(item.message)
     if (item.settlement !== 'approved' || !hasAnswer(item, 'plan_review')) return refusalOf(item, 'the plan')
     const { decision, updatedPlan } = item.answer
@@ -142,7 +150,7 @@ const reviewPlan: AskTool = {
 
 /**
  * For `claude --permission-prompt-tool`: Claude Code reads its result, not the model. It has no annotations, so that clients ask
- * before a model calls it.
+ * before a model calls it. Claude Code takes only a decision as the result, so the call waits until there is one.
  */
 const permissionPrompt: AskTool = {
   name: 'permission_prompt',
@@ -161,7 +169,7 @@ const permissionPrompt: AskTool = {
     ...requestForToolUse(toolUseIn(given)),
     ...(typeof given['tool_use_id'] === 'string' && { toolCallId: given['tool_use_id'] }),
   }),
-  describeSettlement(given, item) {
+  describeSettlement(item, given) {
     const decision = decisionForToolUse(toolUseIn(given), item)
     return decision ? JSON.stringify(decision) : denial(refusalOf(item, 'this call'))
   },
@@ -169,6 +177,11 @@ const permissionPrompt: AskTool = {
 }
 
 export const askTools = [askUser, requestApproval, reviewPlan, permissionPrompt]
+
+/** The tool that describes the settlement of a request whose call has ended. */
+export function toolForKind(kind: string): AskTool | undefined {
+  return askTools.find((tool) => tool.kind === kind)
+}
 
 function toolUseIn({ tool_name: name, input }: Arguments) {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Claude Code calls the tool with an object; the desk checks what it asks about

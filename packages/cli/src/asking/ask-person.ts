@@ -33,6 +33,17 @@ export interface Asking {
 
 /** Opens a request and waits until it is settled, also while the gateway restarts. */
 export async function askPerson(body: OpenBody, asking: Asking): Promise<Interaction> {
+  const interaction = await openRequest(body, asking)
+  if (interaction.status === 'settled') return interaction
+  asking.onPending?.(interaction)
+  return waitForSettlement(interaction, asking)
+}
+
+/** Opens a request. It may be settled already, by a rule. */
+export async function openRequest(
+  body: OpenBody,
+  asking: Pick<Asking, 'gateway' | 'session' | 'env' | 'source'>,
+): Promise<Interaction> {
   const { gateway, env } = asking
   const { sessionId, withoutCalls } = asking.session
   // Not aborted by the signal: a request that may have been opened must be known here, so that it can be cancelled.
@@ -43,30 +54,37 @@ export async function askPerson(body: OpenBody, asking: Asking): Promise<Interac
     headers: { 'askback-source': asking.source ?? 'cli', ...toolCallHeaders(env) },
     holds: 1,
   })
-  if (interaction.status === 'settled') return interaction
-  asking.onPending?.(interaction)
-  return waitForSettlement(interaction, asking)
+  return interaction
 }
 
 /**
  * Waits until a request is settled. If the caller opened it, this claims the settlement, and `signal` cancels the request. For an
- * observer, `signal` only ends the wait, and the result may still be pending.
+ * observer, `signal` only ends the wait, and the result may still be pending. It may also be pending at `endsAt`. That does not cut off
+ * a poll: the gateway would have claimed a settlement that nobody gets.
  */
 export async function waitForSettlement(
   interaction: Interaction,
-  { gateway, signal, isObserver = false }: Pick<Asking, 'gateway' | 'signal'> & { isObserver?: boolean },
+  {
+    gateway,
+    signal,
+    isObserver = false,
+    endsAt = Infinity,
+  }: Pick<Asking, 'gateway' | 'signal'> & { isObserver?: boolean; endsAt?: number },
 ): Promise<Interaction> {
   let current = interaction
   for (;;) {
     try {
       const shortUntil = Date.now() + (HOLD_SECONDS * 1000) / 2
-      current = await poll(current, gateway, signal)
-      if (current.status === 'settled') return current
+      current = await poll(current, gateway, { signal, endsAt })
+      if (current.status === 'settled' || Date.now() >= endsAt) return current
       // A gateway that drains answers at once, so this keeps the polls apart.
-      if (Date.now() < shortUntil) await pause(SHORT_POLL_MS, undefined, signal && { signal })
+      if (Date.now() < shortUntil)
+        await pause(Math.min(SHORT_POLL_MS, endsAt - Date.now()), undefined, signal && { signal })
     } catch (error) {
-      if (!signal?.aborted) throw error
-      return isObserver ? current : cancel(current, gateway)
+      if (signal?.aborted) return isObserver ? current : cancelRequest(current, gateway)
+      const isAway = error instanceof AskbackError && error.code === 'unavailable'
+      if (isAway && Date.now() >= endsAt) return current
+      throw error
     }
   }
 }
@@ -74,22 +92,24 @@ export async function waitForSettlement(
 async function poll(
   item: Interaction,
   gateway: GatewayClient,
-  signal: AbortSignal | undefined,
+  { signal, endsAt }: { signal: AbortSignal | undefined; endsAt: number },
 ): Promise<Interaction> {
   const { expiresAt, onTimeout } = item
   const hasEnd = expiresAt !== undefined && onTimeout !== 'keep'
+  const until = Math.min(hasEnd ? expiresAt + RETRY_AFTER_DEADLINE_MS : Infinity, endsAt)
+  const seconds = Math.min(HOLD_SECONDS, Math.max(0, (endsAt - Date.now()) / 1000))
   const { interaction } = await gateway.json<InteractionBody>({
     method: 'GET',
-    path: `${pathOf(item)}?wait=${HOLD_SECONDS}`,
-    holds: HOLD_SECONDS,
-    until: hasEnd ? expiresAt + RETRY_AFTER_DEADLINE_MS : null,
+    path: `${pathOf(item)}?wait=${seconds.toFixed(3)}`,
+    holds: seconds,
+    until: until === Infinity ? null : until,
     signal,
   })
   return interaction
 }
 
 /** Cancels a request, unless somebody answered first: then it resolves to that settlement. */
-async function cancel(item: Interaction, gateway: GatewayClient): Promise<Interaction> {
+export async function cancelRequest(item: Interaction, gateway: GatewayClient): Promise<Interaction> {
   const until = Date.now() + CANCEL_TIMEOUT_MS
   try {
     return (await gateway.json<InteractionBody>({ method: 'DELETE', path: pathOf(item), until })).interaction

@@ -84,6 +84,15 @@ export class GatewayClient {
     return (this.#reached ?? this.#connect()).url
   }
 
+  /** The token that it calls with; `undefined` while no gateway can be found. */
+  get token(): string | undefined {
+    try {
+      return this.#connection().token
+    } catch {
+      return undefined
+    }
+  }
+
   async json<Answer>(call: GatewayCall): Promise<Answer> {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the gateway is trusted, so the caller states the type of its reply
     return JSON.parse(await this.text(call)) as Answer

@@ -174,6 +174,11 @@ export class Credentials {
     return sessionToken(this.#secret, sessionId)
   }
 
+  /** A key to sign what this credential's client stores and sends back, such as the state of an MCP request. */
+  stateKey(credentialId: string): string {
+    return macOf(this.#secret, `state ${credentialId}`)
+  }
+
   /** Creates a one-time code that logs a browser in as this person, at `/login?code=…`. It expires after 10 minutes. */
   createLoginCode(by: Actor): string {
     const code = this.logins.newCode()

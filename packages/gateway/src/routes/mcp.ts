@@ -6,6 +6,8 @@ import type { Credential } from '../credentials/credential.js'
 import { SECURITY_HEADERS } from '../http/responses.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
 
+const MAX_WAIT_SECONDS = 3600
+
 /**
  * Handles one MCP request, which is authorized and whose body is parsed. Resolves when the response is sent; `createMcpHandler` of
  * `@askback/agents/mcp` creates one.
@@ -20,7 +22,11 @@ export type McpHandler = (call: {
   /** The tags of a session that the handler creates for this caller. */
   tags?: SessionTags | undefined
   /** Rejects unless the caller may ask in this session: called before it is used, and before an answer is returned. */
-  checkSession?: ((sessionId: string) => Promise<void>) | undefined
+  checkSession: (sessionId: string) => Promise<void>
+  /** A secret of this credential, the same on all gateways of a store, to sign what the client sends back. */
+  stateKey: string
+  /** How long a call may wait for a person, in milliseconds, if the request says so. */
+  waitMs?: number | undefined
   /** Aborts when the gateway drains, the caller disconnects, or its credential is revoked. */
   signal: AbortSignal
 }) => Promise<void>
@@ -38,18 +44,24 @@ export function mcpRoutes(
       path: '/mcp',
       allowed: 'any_agent',
       action: 'checked',
-      summary: 'Model Context Protocol: tools that ask a person in the session that `session` names',
-      query: z.object({ session: z.string().min(1).optional() }),
+      summary:
+        'Model Context Protocol: tools that ask a person in the session that `session` names; a call waits `wait` seconds for the answer',
+      query: z.object({
+        session: z.string().min(1).optional(),
+        wait: z.coerce.number().positive().max(MAX_WAIT_SECONDS).optional(),
+      }),
       body: json,
       responses: { 200: { description: 'A stream of JSON-RPC responses', type: 'text/event-stream' } },
       errors: [404],
       async handle({ query, body, credential, access: rights, request, reply }) {
         const sessionId = query.session ?? (credential.kind === 'agent' ? credential.sessionId : null)
         const tags = newTags(credential, undefined)
-        if (sessionId !== null) {
-          await access.check('agent', credential, sessionId)
-          await rights?.check(sessionId, 'ask')
-        } else await rights?.checkCreate({ agent: null, ...(tags && { tags }) })
+        const checkSession = async (id: string) => {
+          await access.check('agent', credential, id)
+          await rights?.check(id, 'ask')
+        }
+        if (sessionId !== null) await checkSession(sessionId)
+        else await rights?.checkCreate({ agent: null, ...(tags && { tags }) })
         const ended = new AbortController()
         const off = drain.onStart(() => ended.abort())
         const offRevoked = credentials.onRevoked((key) => {
@@ -61,7 +73,6 @@ export function mcpRoutes(
         for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value)
         try {
           const named = sessionId === null ? {} : { sessionId }
-          const checkSession = rights && ((id: string) => rights.check(id, 'ask'))
           await mcp({
             request: request.raw,
             response,
@@ -69,7 +80,9 @@ export function mcpRoutes(
             credential,
             ...named,
             ...(tags && { tags }),
-            ...(checkSession && { checkSession }),
+            checkSession,
+            stateKey: credentials.stateKey(credential.id),
+            ...(query.wait !== undefined && { waitMs: query.wait * 1000 }),
             signal: ended.signal,
           })
         } finally {

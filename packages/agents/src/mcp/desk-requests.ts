@@ -1,0 +1,121 @@
+import type { Host } from '@askback/core'
+import { AskbackError, type Interaction, type OpenBody, type SessionTags } from '@askback/protocol'
+import { isUnfinished, type RequestPort, type SettlementWait } from './request-port.js'
+
+/** Who asks, and where. */
+export interface DeskRequestsOptions {
+  host: Host
+  credential: { kind: 'agent' | 'person'; id: string }
+  /** The session to ask in. Without one, the client has a session of its own. */
+  sessionId?: string | undefined
+  /** Identifies the client and contains its name: see `http.ts`. */
+  mcpSession: string
+  clientName: string
+  /** The tags of a session that is created for the client. */
+  tags?: SessionTags | undefined
+  checkSession: (sessionId: string) => Promise<void>
+  /** Aborts when the client cancels its call. */
+  cancelled: AbortSignal
+  /** Aborts when the gateway stops or the client disconnects. Then nothing is cancelled. */
+  ended: AbortSignal
+}
+
+/** The requests of a client of the gateway's own MCP server. */
+export class DeskRequests implements RequestPort {
+  readonly #options: DeskRequestsOptions
+
+  constructor(options: DeskRequestsOptions) {
+    this.#options = options
+  }
+
+  async open(body: OpenBody): Promise<Interaction> {
+    const { sessionId: named, checkSession } = this.#options
+    const sessionId = await this.#askingSession()
+    await checkSession(sessionId)
+    const { interaction } = await this.#desk(sessionId).open({
+      ...body,
+      sessionId,
+      // In a session of the client's own nobody reports tool calls, so there is none to wait for.
+      rendezvous: named !== undefined,
+      source: 'mcp',
+      claim: true,
+    })
+    return interaction
+  }
+
+  async find(interactionId: string): Promise<Interaction> {
+    const { host, credential, sessionId: named, checkSession } = this.#options
+    const unknown = new AskbackError(
+      'not_found',
+      `There is no request ${interactionId} that you have asked here.`,
+    )
+    const item = await host.desk
+      .wait(interactionId, { claim: false, until: 'now' })
+      .catch((error: unknown) => {
+        throw isRefusal(error) ? unknown : error
+      })
+    // The same error as for an id that does not exist, which says nothing about the requests of others.
+    if (item.openedBy !== credential.id || (named !== undefined && named !== item.sessionId)) throw unknown
+    await checkSession(item.sessionId).catch((error: unknown) => {
+      throw isRefusal(error) ? unknown : error
+    })
+    return item
+  }
+
+  async unfinished(): Promise<Interaction[]> {
+    const { host, credential, checkSession } = this.#options
+    const sessionId = await this.#askingSession()
+    await checkSession(sessionId)
+    const { state } = await host.desk.snapshot(sessionId, { fresh: true })
+    return [...state.interactions, ...state.pending].filter(
+      (item) => isUnfinished(item) && item.openedBy === credential.id,
+    )
+  }
+
+  async wait(item: Interaction, { ms, signal, isCancelledBySignal }: SettlementWait): Promise<Interaction> {
+    const { checkSession, cancelled, ended } = this.#options
+    const { sessionId, interactionId } = item
+    const desk = this.#desk(sessionId)
+    const until = ms === 0 ? AbortSignal.abort() : AbortSignal.any([cancelled, ended, signal, ...timeout(ms)])
+    const found = await desk.wait(interactionId, { sessionId, until })
+    await checkSession(sessionId)
+    if (found.status === 'settled' || !isCancelledBySignal || !cancelled.aborted) return found
+    return (await desk.cancel({ sessionId, interactionId: found.interactionId })).interaction
+  }
+
+  async cancel({ sessionId, interactionId }: Interaction): Promise<void> {
+    const desk = this.#desk(sessionId)
+    const current = await desk.wait(interactionId, { sessionId, claim: false, until: AbortSignal.abort() })
+    await desk.cancel({ sessionId, interactionId: current.interactionId }).catch((error: unknown) => {
+      if (!(error instanceof AskbackError && error.code === 'already_settled')) throw error
+    })
+  }
+
+  #desk(sessionId: string) {
+    const { host, credential } = this.#options
+    const { id, kind: role } = credential
+    return host.desk.as({ id, role, fence: role === 'agent' ? host.fenceOf(sessionId) : undefined })
+  }
+
+  /** Each client has one session, which has its name as the title. */
+  async #askingSession(): Promise<string> {
+    const { host, credential, sessionId, mcpSession, clientName: title, tags } = this.#options
+    if (sessionId !== undefined) return sessionId
+    const { session: created } = await host.createSession({
+      agent: null,
+      title,
+      source: 'mcp',
+      ...(tags && { tags }),
+      idempotencyKey: `mcp ${encodeURIComponent(credential.id)} ${mcpSession}`,
+    })
+    return created.id
+  }
+}
+
+function timeout(ms: number | null): AbortSignal[] {
+  return ms === null ? [] : [AbortSignal.timeout(ms)]
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof AskbackError && ['not_found', 'forbidden', 'invalid_request'].includes(error.code)
+}
