@@ -12,7 +12,7 @@ export type Translate = (label: Label, values?: Readonly<Record<string, string |
 export function translator(labels: Labels): Translate {
   return (label, values = {}) =>
     (labels[label] ?? label).replaceAll(/\{(\w+)\}/g, (braces, name: string) =>
-      String(values[name] ?? braces),
+      Object.hasOwn(values, name) ? String(values[name]) : braces,
     )
 }
 

@@ -11,7 +11,8 @@ import { fileEdits, type FileEdit } from './file-edits.js'
 import { JsonTree } from './json-tree.js'
 import { LongText } from './long-text.js'
 import { SafeText } from './safe-text.js'
-import { formatCount, formatSize } from './text-labels.js'
+import { useLabels } from '../labels.js'
+import { formatLines, formatSize } from './text-labels.js'
 
 export interface CallInputProps {
   toolName: string
@@ -28,16 +29,17 @@ const MAX_TREE_DEPTH = 8
 export function CallInput({ toolName, input }: CallInputProps) {
   const edits = useMemo(() => fileEdits(toolName, input), [toolName, input])
   const command = commandIn(input)
+  const t = useLabels()
   if (edits) {
     // A patch names each of its files itself.
     const path = textOf(input, 'file_path') ?? textOf(input, 'notebook_path')
-    return <EditInput title={path === undefined ? 'Changes' : <Path path={path} />} edits={edits} />
+    return <EditInput title={path === undefined ? t('Changes') : <Path path={path} />} edits={edits} />
   }
-  if (command === null) return <JsonInput input={input} title="Input" />
+  if (command === null) return <JsonInput input={input} title={t('Input')} />
   return (
     <>
-      <CodeFrame title="Command" size={formatSize(command)}>
-        <LongText text={command} label="The whole command" />
+      <CodeFrame title={t('Command')} size={formatSize(t, command)}>
+        <LongText text={command} label={t('The whole command')} />
       </CodeFrame>
       <OtherCommandInput input={input} />
     </>
@@ -48,7 +50,8 @@ export function CallInput({ toolName, input }: CallInputProps) {
 export function OtherCommandInput({ input }: { input: Json }) {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only an object has a command
   const { command: _, ...rest } = input as { [key: string]: Json }
-  return Object.keys(rest).length > 0 && <JsonInput input={rest} title="With" />
+  const t = useLabels()
+  return Object.keys(rest).length > 0 && <JsonInput input={rest} title={t('With')} />
 }
 
 function Path({ path }: { path: string }) {
@@ -62,6 +65,7 @@ function Path({ path }: { path: string }) {
 export function EditInput({ title, edits }: { title: ReactNode; edits: FileEdit[] }) {
   const { isSplit, toggle } = useDiffLayout()
   const diffs = useDiffs(edits)
+  const t = useLabels()
   // A new file has no other side.
   const hasTwoSides = edits.some((edit) => 'patch' in edit || edit.before !== '')
   return (
@@ -73,7 +77,7 @@ export function EditInput({ title, edits }: { title: ReactNode; edits: FileEdit[
         hasTwoSides && (
           <button type="button" className="ab-code-tool" aria-pressed={isSplit} onClick={toggle}>
             <Columns2Icon aria-hidden />
-            Side by side
+            {t('Side by side')}
           </button>
         )
       }
@@ -99,19 +103,24 @@ function useDiffs(edits: FileEdit[]): { rows: DiffRow[]; note?: string | undefin
 }
 
 function Preparing() {
+  const t = useLabels()
   return (
     <p ref={useObstacle()} className="ab-quiet">
-      Preparing the changes…
+      {t('Preparing the changes…')}
     </p>
   )
 }
 
 function ChangeCount({ diffs }: { diffs: DiffRow[][] }) {
   const { added, removed } = countChanges(diffs)
+  const t = useLabels()
   return (
     <span
       role="img"
-      aria-label={`${formatCount(added, 'line')} added, ${formatCount(removed, 'line')} removed`}
+      aria-label={t('{added} added, {removed} removed', {
+        added: formatLines(t, added),
+        removed: formatLines(t, removed),
+      })}
     >
       <span className="ab-diff-added">+{added}</span> <span className="ab-diff-removed">−{removed}</span>
     </span>
@@ -125,9 +134,10 @@ export function JsonInput({ input, title }: { input: Json; title: ReactNode }) {
     text.length <= MAX_TREE_CHARACTERS &&
     text.split('\n').length <= MAX_TREE_LINES &&
     depthOf(input) <= MAX_TREE_DEPTH
-  const label = typeof title === 'string' ? title : 'JSON'
+  const t = useLabels()
+  const label = typeof title === 'string' ? title : t('JSON')
   return (
-    <CodeFrame title={title} size={isTree ? null : formatSize(text)}>
+    <CodeFrame title={title} size={isTree ? null : formatSize(t, text)}>
       {isTree ? (
         <div className="ab-code-scroll ab-json" role="group" aria-label={label}>
           <MustSee>

@@ -2,6 +2,7 @@ import { CheckIcon, CopyIcon } from '../icons.js'
 import { createContext, memo, useContext, useEffect, useMemo, useState } from 'react'
 import { CardGuardContext } from '../guard/card-guard.js'
 import { CodeHighlighterContext, type HighlightedLine } from '../code-highlighter.js'
+import { useLabels } from '../labels.js'
 import { LongText } from './long-text.js'
 import { SafeText } from './safe-text.js'
 import { formatBlankLines } from './text-labels.js'
@@ -22,15 +23,16 @@ export const IsStreamingContext = createContext(false)
 export const CodeBlock = memo(function CodeBlock({ code, language }: CodeBlockProps) {
   const lines = useHighlighted(code, language)
   const { hasCopied, copy } = useCopy(code)
+  const t = useLabels()
   return (
     <div className="ab-code-block">
       <div className="ab-code-bar">
-        <span>{language ? <SafeText text={language} as="code" /> : 'text'}</span>
-        <button type="button" className="ab-icon-button" onClick={copy} aria-label="Copy the code">
+        <span>{language ? <SafeText text={language} as="code" /> : t('text')}</span>
+        <button type="button" className="ab-icon-button" onClick={copy} aria-label={t('Copy the code')}>
           {hasCopied ? <CheckIcon aria-hidden /> : <CopyIcon aria-hidden />}
         </button>
       </div>
-      {lines === null ? <LongText text={code} label="Code" /> : <Highlighted lines={lines} />}
+      {lines === null ? <LongText text={code} label={t('Code')} /> : <Highlighted lines={lines} />}
     </div>
   )
 })
@@ -38,13 +40,14 @@ export const CodeBlock = memo(function CodeBlock({ code, language }: CodeBlockPr
 function Highlighted({ lines }: { lines: HighlightedLine[] }) {
   const isInCard = useContext(CardGuardContext) !== null
   const groups = useMemo(() => groupBlankLines(lines, isBlank), [lines])
+  const t = useLabels()
   return (
-    <div className="ab-code-scroll" tabIndex={isInCard ? undefined : 0} role="group" aria-label="Code">
+    <div className="ab-code-scroll" tabIndex={isInCard ? undefined : 0} role="group" aria-label={t('Code')}>
       <pre className="ab-chunk">
         {groups.map((group, at) => (
           <span key={at}>
             {group.length > 1 ? (
-              <span className="ab-hidden-character">{formatBlankLines(group.length)}</span>
+              <span className="ab-hidden-character">{formatBlankLines(t, group.length)}</span>
             ) : (
               group[0]?.map((token, index) => (
                 <span key={index} className="ab-token" style={token.htmlStyle}>

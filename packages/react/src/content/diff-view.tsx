@@ -2,8 +2,9 @@ import { useContext, useMemo, useState } from 'react'
 import { CardGuardContext, useMustSee } from '../guard/card-guard.js'
 import { ShowAll } from '../guard/must-see.js'
 import { foldRows, pairRows, type DiffItem, type DiffPair, type DiffRow } from './diff-rows.js'
+import { useLabels, type Label } from '../labels.js'
 import { SafeText } from './safe-text.js'
-import { formatBlankLines, formatCount } from './text-labels.js'
+import { formatBlankLines, formatCount, formatLines } from './text-labels.js'
 
 export interface DiffViewProps {
   diffs: { rows: DiffRow[]; note?: string | undefined }[]
@@ -23,13 +24,19 @@ const FIRST_ITEMS = 50
 export function DiffView({ diffs, isSplit = false }: DiffViewProps) {
   const isInCard = useContext(CardGuardContext) !== null
   const [isWhole, setWhole] = useState(false)
+  const t = useLabels()
   const folded = useMemo(() => diffs.map(({ rows }) => foldRows(rows)), [diffs])
   const total = folded.reduce((sum, items) => sum + items.length, 0)
   const isFolded = total > MAX_UNFOLDED_ITEMS
   const heads = useMemo(() => firstItems(folded, isFolded ? FIRST_ITEMS : total), [folded, isFolded, total])
   return (
     <div className="ab-long-text">
-      <div className="ab-code-scroll" tabIndex={isInCard ? undefined : 0} role="group" aria-label="Changes">
+      <div
+        className="ab-code-scroll"
+        tabIndex={isInCard ? undefined : 0}
+        role="group"
+        aria-label={t('Changes')}
+      >
         {diffs.map(({ note }, index) => {
           const head = heads[index]!
           // Content that opens later needs an element of its own: see `useMustSee`.
@@ -45,11 +52,12 @@ export function DiffView({ diffs, isSplit = false }: DiffViewProps) {
       </div>
       {isFolded && !isWhole && (
         <ShowAll onPress={() => setWhole(true)}>
-          Show all{' '}
-          {formatCount(
-            diffs.reduce((sum, { rows }) => sum + rows.length, 0),
-            'line',
-          )}
+          {t('Show all {amount}', {
+            amount: formatLines(
+              t,
+              diffs.reduce((sum, { rows }) => sum + rows.length, 0),
+            ),
+          })}
         </ShowAll>
       )}
     </div>
@@ -102,6 +110,7 @@ function splitAtFolds(items: DiffItem[]): (DiffRow[] | FoldedRows)[] {
 
 function FoldedRowsView({ item, isSplit }: { item: FoldedRows; isSplit: boolean }) {
   const [isOpen, setOpen] = useState(false)
+  const t = useLabels()
   if (isOpen) {
     return isSplit
       ? pairRows(item.rows).map((pair, at) => <SplitRow key={at} pair={pair} />)
@@ -113,13 +122,13 @@ function FoldedRowsView({ item, isSplit }: { item: FoldedRows; isSplit: boolean 
       <td className="ab-diff-fold" colSpan={4}>
         {item.kind === 'blank' ? (
           <>
-            <span className="ab-sr-only">{screenReaderLabels[type]}</span>
+            <TypeForScreenReaders type={type} />
             <span aria-hidden>{signs[type]} </span>
-            <span className="ab-hidden-character">{formatBlankLines(item.rows.length)}</span>
+            <span className="ab-hidden-character">{formatBlankLines(t, item.rows.length)}</span>
           </>
         ) : (
           <button type="button" className="ab-link-button" onClick={() => setOpen(true)}>
-            Show {formatCount(item.rows.length, 'unchanged line')}
+            {formatCount(t, item.rows.length, 'Show {count} unchanged line', 'Show {count} unchanged lines')}
           </button>
         )}
       </td>
@@ -128,10 +137,16 @@ function FoldedRowsView({ item, isSplit }: { item: FoldedRows; isSplit: boolean 
 }
 
 const signs: Record<DiffRow['type'], string> = { same: ' ', added: '+', removed: '−' }
-const screenReaderLabels: Record<DiffRow['type'], string> = {
-  same: '',
-  added: 'Added: ',
-  removed: 'Removed: ',
+const screenReaderLabels: Record<DiffRow['type'], Label | null> = {
+  same: null,
+  added: 'Added:',
+  removed: 'Removed:',
+}
+
+function TypeForScreenReaders({ type }: { type: DiffRow['type'] }) {
+  const t = useLabels()
+  const label = screenReaderLabels[type]
+  return <span className="ab-sr-only">{label && `${t(label)} `}</span>
 }
 
 function UnifiedRow({ row }: { row: DiffRow }) {
@@ -167,13 +182,14 @@ function SplitRow({ pair: { left, right } }: { pair: DiffPair }) {
 }
 
 function LineCell({ row }: { row: DiffRow | null }) {
+  const t = useLabels()
   return (
     <td className="ab-diff-text" data-type={row?.type ?? 'none'}>
       {row && (
         <>
-          <span className="ab-sr-only">{screenReaderLabels[row.type]}</span>
+          <TypeForScreenReaders type={row.type} />
           <SafeText text={row.text} as="code" />
-          {row.lacksLineBreak && <span className="ab-hidden-character">no line break at the end</span>}
+          {row.lacksLineBreak && <span className="ab-hidden-character">{t('no line break at the end')}</span>}
         </>
       )}
     </td>

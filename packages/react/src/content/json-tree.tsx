@@ -2,6 +2,7 @@ import type { Json } from '@askback/protocol'
 import { ChevronRightIcon } from '../icons.js'
 import { useState } from 'react'
 import { useObstacle } from '../guard/card-guard.js'
+import { useLabels } from '../labels.js'
 import { SafeText } from './safe-text.js'
 import { formatCount } from './text-labels.js'
 
@@ -26,10 +27,11 @@ export function JsonTree({ value, name }: JsonTreeProps) {
 function Branch({ value, name }: { value: Json[] | { [key: string]: Json }; name: string | undefined }) {
   const [isOpen, setOpen] = useState(true)
   const obstacle = useObstacle()
+  const t = useLabels()
   const entries = Object.entries(value)
   const amount = Array.isArray(value)
-    ? formatCount(entries.length, 'entry', 'entries')
-    : formatCount(entries.length, 'field')
+    ? formatCount(t, entries.length, '{count} entry', '{count} entries')
+    : formatCount(t, entries.length, '{count} field', '{count} fields')
   return (
     <div className="ab-json-branch">
       {name !== undefined && (

@@ -1,6 +1,7 @@
 import { useContext, useMemo, useState } from 'react'
 import { CardGuardContext, useMustSee } from '../guard/card-guard.js'
 import { ShowAll } from '../guard/must-see.js'
+import { useLabels } from '../labels.js'
 import { SafeText } from './safe-text.js'
 import { formatBlankLines, formatLength } from './text-labels.js'
 import { splitIntoChunks, foldText, type Chunk, type Segment } from './text-segments.js'
@@ -22,6 +23,7 @@ export function LongText({ text, label }: LongTextProps) {
   const isInCard = useContext(CardGuardContext) !== null
   const { head, tail } = useMemo(() => foldText(text, isInCard ? IN_CARD : IN_BOX), [text, isInCard])
   const [isOpen, setOpen] = useState(false)
+  const t = useLabels()
   return (
     <div className="ab-long-text">
       {/* A region that scrolls must be reachable by keyboard. */}
@@ -29,26 +31,29 @@ export function LongText({ text, label }: LongTextProps) {
         className="ab-code-scroll"
         tabIndex={isInCard ? undefined : 0}
         role="group"
-        aria-label={label ?? 'Text'}
+        aria-label={label ?? t('Text')}
       >
-        {text === '' && <span className="ab-quiet">Empty</span>}
+        {text === '' && <span className="ab-quiet">{t('Empty')}</span>}
         <Segments segments={head} />
         {isOpen && <Segments segments={tail} />}
       </div>
       {tail.length > 0 && !isOpen && (
-        <ShowAll onPress={() => setOpen(true)}>Show all {formatLength(text)}</ShowAll>
+        <ShowAll onPress={() => setOpen(true)}>
+          {t('Show all {amount}', { amount: formatLength(t, text) })}
+        </ShowAll>
       )}
     </div>
   )
 }
 
 function Segments({ segments }: { segments: Segment[] }) {
+  const t = useLabels()
   return segments.map((segment, index) =>
     'text' in segment ? (
       <Chunks key={index} text={segment.text} />
     ) : (
       <p key={index} className="ab-blank-lines">
-        <span className="ab-hidden-character">{formatBlankLines(segment.blankLines)}</span>
+        <span className="ab-hidden-character">{formatBlankLines(t, segment.blankLines)}</span>
       </p>
     ),
   )

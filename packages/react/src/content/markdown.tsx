@@ -5,6 +5,7 @@ import { MustSee, ShowAll } from '../guard/must-see.js'
 import { CodeBlock, IsStreamingContext } from './code-block.js'
 import { drawEveryWord } from './draw-every-word.js'
 import { ErrorBoundary } from './error-boundary.js'
+import { useLabels } from '../labels.js'
 import { LongText } from './long-text.js'
 import { isCostlyToParse, linkedMarkdownBlocks, markdownBlocks } from './markdown-blocks.js'
 import { languageOf, readGfm, readingDirection, showHiddenCharacters } from './markdown-plugins.js'
@@ -41,6 +42,7 @@ export const Markdown = memo(function Markdown({ text, isStreaming = false }: Ma
   )
   // Blocks that were drawn while the text was written stay when it is complete.
   const [limit, setLimit] = useState(isStreaming ? Number.POSITIVE_INFINITY : FIRST_BLOCKS)
+  const t = useLabels()
   return (
     <div className="ab-markdown" data-streaming={isStreaming || undefined}>
       <IsStreamingContext.Provider value={isStreaming}>
@@ -52,7 +54,9 @@ export const Markdown = memo(function Markdown({ text, isStreaming = false }: Ma
       </IsStreamingContext.Provider>
       {blocks.length > limit && (
         <ShowAll onPress={() => setLimit(Number.POSITIVE_INFINITY)}>
-          Show all {formatCount(blocks.length, 'paragraph')}
+          {t('Show all {amount}', {
+            amount: formatCount(t, blocks.length, '{count} paragraph', '{count} paragraphs'),
+          })}
         </ShowAll>
       )}
     </div>
@@ -83,11 +87,7 @@ const cardRehypePlugins = [drawEveryWord, ...rehypePlugins]
 const components: Components = {
   a: ({ href, children }) => <ExternalLink href={href}>{children}</ExternalLink>,
   // Loading an image would tell its host that someone looks at it.
-  img: ({ src, alt }) => (
-    <ExternalLink
-      href={typeof src === 'string' ? src : undefined}
-    >{`Image: ${alt || 'untitled'}`}</ExternalLink>
-  ),
+  img: ({ src, alt }) => <ImageLink src={typeof src === 'string' ? src : undefined} alt={alt} />,
   pre: ({ node, children }) => {
     const code = node?.children[0]
     if (code?.type !== 'element') return <pre>{children}</pre>
@@ -97,11 +97,17 @@ const components: Components = {
   table: ({ children }) => <Table>{children}</Table>,
 }
 
+function ImageLink({ src, alt }: { src: string | undefined; alt: string | undefined }) {
+  const t = useLabels()
+  return <ExternalLink href={src}>{t('Image: {name}', { name: alt || t('untitled') })}</ExternalLink>
+}
+
 /** In a card a wide table is squeezed, as content that scrolls sideways is easily overlooked. */
 function Table({ children }: { children: ReactNode }) {
+  const t = useLabels()
   const isInCard = useContext(CardGuardContext) !== null
   return (
-    <div className="ab-table-scroll" tabIndex={isInCard ? undefined : 0} role="group" aria-label="Table">
+    <div className="ab-table-scroll" tabIndex={isInCard ? undefined : 0} role="group" aria-label={t('Table')}>
       <table>{children}</table>
     </div>
   )

@@ -1,5 +1,7 @@
 import { splitHiddenCharacters, type Strictness } from '@askback/protocol'
 import { Fragment, memo } from 'react'
+import { useLabels } from '../labels.js'
+import { formatBlankLines, formatCount } from './text-labels.js'
 import { labelBlankRuns } from './text-segments.js'
 
 export interface SafeTextProps {
@@ -20,6 +22,7 @@ export interface SafeTextProps {
  * <SafeText text={command} as="code" />
  */
 export const SafeText = memo(function SafeText({ text, as = 'prose' }: SafeTextProps) {
+  const t = useLabels()
   return splitHiddenCharacters(text, as).map((piece, index) =>
     'shown' in piece ? (
       // Only code keeps its spaces and line breaks. Elsewhere the browser draws a run of them as one space.
@@ -28,7 +31,7 @@ export const SafeText = memo(function SafeText({ text, as = 'prose' }: SafeTextP
       <span
         key={index}
         className="ab-hidden-character"
-        title="A character that is invisible, or looks like another"
+        title={t('A character that is invisible, or looks like another')}
       >
         {piece.name}
       </span>
@@ -37,6 +40,7 @@ export const SafeText = memo(function SafeText({ text, as = 'prose' }: SafeTextP
 })
 
 function LabelledBlanks({ text }: { text: string }) {
+  const t = useLabels()
   return labelBlankRuns(text).map((piece, index) =>
     'shown' in piece ? (
       piece.shown
@@ -44,9 +48,11 @@ function LabelledBlanks({ text }: { text: string }) {
       <span
         key={index}
         className="ab-hidden-character"
-        title="Shown as a number, as it would hide what follows"
+        title={t('Shown as a number, as it would hide what follows')}
       >
-        {piece.label}
+        {'spaces' in piece
+          ? formatCount(t, piece.spaces, '{count} space', '{count} spaces')
+          : formatBlankLines(t, piece.blankLines)}
       </span>
     ),
   )

@@ -4,7 +4,10 @@ import { foldText, labelBlankRuns, splitAtBlankLines, splitIntoChunks } from './
 
 function drawn(text: string): string {
   return labelBlankRuns(text)
-    .map((piece) => ('shown' in piece ? piece.shown : `[${piece.label}]`))
+    .map((piece) => {
+      if ('shown' in piece) return piece.shown
+      return 'spaces' in piece ? `[${piece.spaces} spaces]` : `[${piece.blankLines} blank lines]`
+    })
     .join('')
 }
 

@@ -1,5 +1,3 @@
-import { formatBlankLines, formatCount } from './text-labels.js'
-
 // How long texts are divided so that nothing in them can hide: long runs of blank lines and spaces are counted instead
 // of drawn, as they could push the rest of the text out of sight; a text that takes many rows is folded; and what is
 // drawn is divided into chunks that a browser can lay out quickly. No character that is not blank is ever left out.
@@ -52,16 +50,16 @@ export function groupBlankLines<Line>(
 }
 
 /** A part of a text that is drawn as it is, or the label of a run of blanks. */
-export type LabelledPart = { shown: string } | { label: string }
+export type LabelledPart = { shown: string } | { blankLines: number } | { spaces: number }
 
-/** Replaces long runs of blank lines and spaces by labels with their number. */
+/** Replaces long runs of blank lines and spaces by their number. */
 export function labelBlankRuns(text: string): LabelledPart[] {
   return splitAtBlankLines(text).flatMap((segment, index, all): LabelledPart[] => {
     if ('text' in segment) return labelSpaces(segment.text)
     const isLast = index === all.length - 1
     return [
       { shown: index === 0 ? '' : '\n' },
-      { label: formatBlankLines(segment.blankLines) },
+      { blankLines: segment.blankLines },
       { shown: isLast ? '' : '\n' },
     ]
   })
@@ -71,7 +69,7 @@ function labelSpaces(text: string): LabelledPart[] {
   const parts: LabelledPart[] = []
   let from = 0
   for (const { 0: run, index } of text.matchAll(SPACES)) {
-    parts.push({ shown: text.slice(from, index) }, { label: formatCount(run.length, 'space') })
+    parts.push({ shown: text.slice(from, index) }, { spaces: run.length })
     from = index + run.length
   }
   return [...parts, { shown: text.slice(from) }]

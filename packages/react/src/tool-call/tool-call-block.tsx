@@ -98,8 +98,8 @@ function ToolCallDetail({ call }: { call: ToolBlock }) {
             <span>{t(result ? (hasFailed ? 'Error' : 'Output') : 'Output so far')}</span>
             <span>
               {result?.truncated === undefined
-                ? formatSize(output)
-                : t('{size}, shortened', { size: formatSize(output) })}
+                ? formatSize(t, output)
+                : t('{size}, shortened', { size: formatSize(t, output) })}
             </span>
           </div>
           <LongText text={output} label={t('Output')} />
