@@ -1,4 +1,4 @@
-import { SessionScript, text } from '@askback/core/testing'
+import { ask, SessionScript, text, toolCall } from '@askback/core/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { IdbConnection } from './connection.js'
 import { indexedDbStore } from './index.js'
@@ -84,6 +84,28 @@ describe('a database that cannot be used', () => {
     })
   })
 
+  it.each([null, undefined])('says so if the browser has %s in its place', async (nothing) => {
+    replaced(globalThis, 'indexedDB', nothing)
+    await expect(indexedDbStore({ name: newName() })).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'There is no IndexedDB here: use this store in a browser, or use memoryStore().',
+    })
+  })
+
+  it.each(['SecurityError', 'NotAllowedError', 'InvalidStateError'])(
+    'says so if the browser refuses to open it with %s',
+    async (name) => {
+      const refuse = () => {
+        throw new DOMException('no', name)
+      }
+      replaced(globalThis, 'indexedDB', { open: refuse })
+      await expect(indexedDbStore({ name: newName() })).rejects.toMatchObject({
+        code: 'unavailable',
+        message: expect.stringContaining('the browser blocks storage for this page') as unknown,
+      })
+    },
+  )
+
   it.each(['', 7])('is refused if its name is %j', async (name) => {
     await expect(indexedDbStore({ name: name as string })).rejects.toMatchObject({ code: 'invalid_request' })
   })
@@ -114,16 +136,78 @@ describe('a write', () => {
   })
 
   it.each(['locks', 'BroadcastChannel'])('needs no %s', async (missing) => {
-    const owner = missing === 'locks' ? navigator : globalThis
-    const before = Object.getOwnPropertyDescriptor(owner, missing)
-    Object.defineProperty(owner, missing, { value: undefined, configurable: true })
-    onTestFinished(() => {
-      if (before) Object.defineProperty(owner, missing, before)
-      else Reflect.deleteProperty(owner, missing)
-    })
+    replaced(missing === 'locks' ? navigator : globalThis, missing, undefined)
     const store = await indexedDbStore({ name: newName() })
     expect(await store.append(new SessionScript('s').start())).toEqual({ ok: true })
     expect(await store.countSessions()).toBe(1)
+    await store.close()
+  })
+
+  it('needs no BroadcastChannel that the browser refuses to make', async () => {
+    replaced(globalThis, 'BroadcastChannel', function () {
+      throw new DOMException('no', 'SecurityError')
+    })
+    const store = await indexedDbStore({ name: newName() })
+    expect(await store.append(new SessionScript('s').start())).toEqual({ ok: true })
+    await store.close()
+  })
+
+  it('does not wait for ever for a tab that is frozen while it has the lock', async () => {
+    const name = newName()
+    let thaw = () => {}
+    const frozen = new Promise<void>((resolve) => (thaw = resolve))
+    const held = navigator.locks.request(`askback/${name}/writer`, () => frozen)
+    const store = await indexedDbStore({ name })
+    const script = new SessionScript('s')
+    await store.append(script.start())
+    await store.append(script.next(text('a')))
+    expect(await store.read({ sessionId: 's', limit: 9 })).toHaveLength(2)
+    await store.close()
+    thaw()
+    await held
+  })
+
+  it('that does not fit is refused whole, at whichever part the space ends, and the next one is stored', async () => {
+    const store = await indexedDbStore({ name: newName() })
+    const script = new SessionScript('s')
+    const started = script.start()
+    const asking = { ...script.next(...ask('i'), toolCall('c')), kv: [{ key: 'session/s/k', value: 1 }] }
+    // oxlint-disable-next-line typescript/unbound-method -- called with the object store below
+    const { put } = IDBObjectStore.prototype
+    let left = Infinity
+    const spy = vi.spyOn(IDBObjectStore.prototype, 'put').mockImplementation(function (
+      this: IDBObjectStore,
+      ...args
+    ) {
+      if (--left < 0) throw new DOMException('no more space', 'QuotaExceededError')
+      return put.apply(this, args)
+    })
+    onTestFinished(() => spy.mockRestore())
+    await store.append(started)
+    const everything = async () => [
+      await store.read({ sessionId: 's', limit: 9 }),
+      await store.pending({ limit: 9 }),
+      await store.kv.list(''),
+      await store.toolCall('s', 'c'),
+      await store.changes({ limit: 9 }),
+      await store.session('s'),
+      await store.head(),
+    ]
+    const before = await everything()
+    let points = 0
+    for (let isStored = false; !isStored; points++) {
+      left = points
+      try {
+        await store.append(asking)
+        isStored = true
+      } catch (error) {
+        expect(error).toMatchObject({ message: expect.stringContaining('is full: the browser') as unknown })
+        left = Infinity
+        expect(await everything()).toEqual(before)
+      }
+    }
+    expect(points).toBeGreaterThan(4)
+    expect(await store.read({ sessionId: 's', limit: 9 })).toHaveLength(1 + asking.events.length)
     await store.close()
   })
 
@@ -140,3 +224,13 @@ describe('a write', () => {
     await store.close()
   })
 })
+
+/** Replaces a global for this test. */
+function replaced(owner: object, name: string, value: unknown): void {
+  const before = Object.getOwnPropertyDescriptor(owner, name)
+  Object.defineProperty(owner, name, { value, configurable: true })
+  onTestFinished(() => {
+    if (before) Object.defineProperty(owner, name, before)
+    else Reflect.deleteProperty(owner, name)
+  })
+}

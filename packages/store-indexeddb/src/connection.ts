@@ -38,7 +38,8 @@ export class IdbConnection {
 
   /** Opens the database, and creates or upgrades its object stores. */
   static async open(options: ConnectOptions): Promise<IdbConnection> {
-    if (globalThis.indexedDB === undefined) {
+    // Some browsers have `null` where they block storage.
+    if (!globalThis.indexedDB) {
       throw new AskbackError(
         'unavailable',
         'There is no IndexedDB here: use this store in a browser, or use memoryStore().',

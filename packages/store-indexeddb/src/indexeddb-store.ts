@@ -1,4 +1,4 @@
-import { storeOnBus, type AppendNotice, type Store } from '@askback/core'
+import { storeOnBus, type AppendNotice, type Bus, type Store } from '@askback/core'
 import { checkAppend, createDoorbell, parseCursor } from '@askback/core/store'
 import { AskbackError, copyJson } from '@askback/protocol'
 import { IdbConnection } from './connection.js'
@@ -43,9 +43,8 @@ export async function indexedDbStore({ name = 'askback' }: IndexedDbStoreOptions
   )
   const connection = await IdbConnection.open({ name, drained: () => queue.drained() })
   const store = createStore(connection, queue)
-  if (globalThis.BroadcastChannel === undefined) return store
-  // The doorbell between the tabs. Without it other tabs find new events at their next poll.
-  const bus = channelBus(`askback/${name}/doorbell`)
+  const bus = doorbellOf(name)
+  if (!bus) return store
   const ringing = storeOnBus(store, bus)
   return {
     ...ringing,
@@ -53,6 +52,16 @@ export async function indexedDbStore({ name = 'askback' }: IndexedDbStoreOptions
       await store.close()
       await bus.close()
     },
+  }
+}
+
+/** The doorbell between the tabs. Without it other tabs find new events at their next poll. */
+function doorbellOf(name: string): Bus | null {
+  try {
+    return globalThis.BroadcastChannel === undefined ? null : channelBus(`askback/${name}/doorbell`)
+  } catch {
+    // The browser blocks it for this page.
+    return null
   }
 }
 

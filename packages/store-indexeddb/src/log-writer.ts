@@ -34,23 +34,29 @@ export async function appendEvents(
   const lastSeq = expectedSeq + events.length
   const { updatedAt, status, permissionMode } = sessionChange(events)
   const begun = known ?? newSession(events, position)
-  await Promise.all([
-    sessions.put({
-      ...begun,
-      seq: lastSeq,
-      changedAt: position,
-      updatedAt,
-      status: status ?? begun.status,
-      permissionMode: permissionMode ?? begun.permissionMode,
-    }),
-    tx.objectStore('log').put({ sessionId, lastSeq, position, body }),
-    lockOwner === undefined ? undefined : tx.objectStore('locks').delete(sessionId),
+  await together([
+    () =>
+      sessions.put({
+        ...begun,
+        seq: lastSeq,
+        changedAt: position,
+        updatedAt,
+        status: status ?? begun.status,
+        permissionMode: permissionMode ?? begun.permissionMode,
+      }),
+    () => tx.objectStore('log').put({ sessionId, lastSeq, position, body }),
+    () => (lockOwner === undefined ? undefined : tx.objectStore('locks').delete(sessionId)),
   ])
   await indexInteractions(tx, events, position)
   await indexToolCalls(tx, sessionId, events)
   await addAudit(tx, positions, events.flatMap(auditRows))
   for (const { key, value } of writes) await writeKey(tx, positions, key, value)
   return { ok: true }
+}
+
+/** Makes several requests at once. One that throws must not leave the promises of those before it without a handler. */
+async function together(requests: (() => Promise<unknown> | undefined)[]): Promise<void> {
+  await Promise.all(requests.map(async (request) => request()))
 }
 
 function newSession(events: SessionEvent[], position: number): SessionRecord {
@@ -112,7 +118,7 @@ async function indexInteractions(
     const { pendingAt: _, ...settled } = record
     changed.set(id, settled)
   }
-  await Promise.all([...changed.values()].map((record) => table.put(record)))
+  await together([...changed.values()].map((record) => () => table.put(record)))
 }
 
 function withEvent(
@@ -172,14 +178,18 @@ export async function eraseSession(
     interactions.index('session').getAllKeys(sessionId),
     audit.index('messageOf').getAll(sessionId),
   ])
-  await Promise.all([
-    ...ids.map((id) => interactions.delete(id)),
-    ...rows.map(({ position, row }) => audit.put({ position, row: splitMessage(row).row })),
-    tx.objectStore('sessions').delete(sessionId),
-    tx.objectStore('log').delete(keysOf(sessionId)),
-    tx.objectStore('toolCalls').delete(keysOf(sessionId)),
-    tx.objectStore('snapshots').delete(sessionId),
-    tx.objectStore('erasures').put(sessionId, positions.take()),
+  await together([
+    ...ids.map((id) => () => interactions.delete(id)),
+    ...rows.map(
+      ({ position, row }) =>
+        () =>
+          audit.put({ position, row: splitMessage(row).row }),
+    ),
+    () => tx.objectStore('sessions').delete(sessionId),
+    () => tx.objectStore('log').delete(keysOf(sessionId)),
+    () => tx.objectStore('toolCalls').delete(keysOf(sessionId)),
+    () => tx.objectStore('snapshots').delete(sessionId),
+    () => tx.objectStore('erasures').put(sessionId, positions.take()),
   ])
 }
 

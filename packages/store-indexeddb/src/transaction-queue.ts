@@ -30,6 +30,11 @@ interface PendingTransactionWork {
   reject(error: unknown): void
 }
 
+/** A tab that has the lock for longer is frozen, stopped in a debugger or hangs. */
+const LOCK_WAIT_MS = 1000
+/** After that, writes are not made to wait again for a while. */
+const WITHOUT_LOCK_MS = 30_000
+
 /**
  * Runs everything that was submitted during one transaction in the next one, so that under load one sync serves many writes. A
  * promise resolves after the commit, which is synced to the disk (`strict`). IndexedDB itself runs the transactions of all
@@ -39,6 +44,8 @@ interface PendingTransactionWork {
 export class TransactionQueue {
   readonly #database: () => IdbDatabase
   readonly #lockName: string
+  /** When to ask for the lock again. */
+  #lockFrom = 0
   #writes: PendingTransactionWork[] = []
   #running: Promise<void> | null = null
 
@@ -76,15 +83,17 @@ export class TransactionQueue {
   async #inTurn(work: () => Promise<void>): Promise<void> {
     // There are no locks in an insecure context. Then IndexedDB alone orders the transactions.
     const locks = globalThis.navigator?.locks
-    if (!locks) return work()
+    if (!locks || Date.now() < this.#lockFrom) return work()
+    const signal = AbortSignal.timeout(LOCK_WAIT_MS)
     let isStarted = false
     try {
-      await locks.request(this.#lockName, () => {
+      await locks.request(this.#lockName, { signal }, () => {
         isStarted = true
         return work()
       })
     } catch {
       // An opaque origin or a document that is going away gets no lock. `work` itself does not throw.
+      if (signal.aborted) this.#lockFrom = Date.now() + WITHOUT_LOCK_MS
       if (!isStarted) await work()
     }
   }
