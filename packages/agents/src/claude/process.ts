@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { AgentContext, AgentProcess, Clock, ReportedEvent } from '@askback/core'
 import type { PermissionMode } from '@askback/protocol'
 import { BaseAgentProcess, type ContinueOptions } from '../session/base-agent-process.js'
+import { withConversationRecord } from '../session/conversation-record.js'
 import { planMessage } from '../session/model-messages.js'
 import { isFreshPlan, unansweredRequests, type InterruptedTurn } from '../session/resume.js'
 import { ClaudeProgram, sdkMode, type UnacceptedMessage } from './claude-program.js'
@@ -116,8 +117,11 @@ export class ClaudeProcess extends BaseAgentProcess<ClaudeTurnLog> implements Ag
   /** Claude Code may lose a conversation if it is killed at the wrong moment. What it was sent is sent again. */
   async #startOver(messages: UnacceptedMessage[]): Promise<void> {
     await this.turnLog.reportLostConversation('Claude')
-    this.#conversation = this.#newConversation(null)
-    for (const { id, text } of messages) this.#conversation.program.send(text, id)
+    const [first, ...rest] = messages
+    const text = first && (await withConversationRecord(this.context.session, first.text))
+    const { program } = (this.#conversation = this.#newConversation(null))
+    if (first && text !== undefined) program.send(text, first.id)
+    for (const message of rest) program.send(message.text, message.id)
   }
 
   async #handPlanOver(plan: string, call: ClaudeCall): Promise<PermissionResult> {

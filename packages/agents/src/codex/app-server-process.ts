@@ -1,6 +1,7 @@
 import type { AgentContext, AgentProcess, Clock, ReportedEvent } from '@askback/core'
-import type { PermissionMode } from '@askback/protocol'
+import { AGENT_DECIDES, type PermissionMode } from '@askback/protocol'
 import { pause } from '../session/call-request.js'
+import { withConversationRecord } from '../session/conversation-record.js'
 import { JsonRpcAgent } from '../session/json-rpc-agent.js'
 import { planReviewResult } from '../session/model-messages.js'
 import type { TurnEndReason } from '../session/turn-log.js'
@@ -43,6 +44,8 @@ export class AppServerProcess extends JsonRpcAgent<CodexProtocol> implements Age
   /** Set while an interrupt waits for the end of the turn. */
   #resolveInterrupt: (() => void) | null = null
   #isCommandTimePaused = false
+  /** Whether Codex has lost the thread, and needs the record of the session before its next message. */
+  #needsRecord = false
 
   constructor(context: AgentContext, { program, channel }: AppServer, options: AppServerProcessOptions) {
     super(context, program, { name: 'Codex', channel, ...options })
@@ -160,10 +163,11 @@ export class AppServerProcess extends JsonRpcAgent<CodexProtocol> implements Age
     const resumed = threadId === null ? null : await resumeThread(this.connection, threadId, this.context)
     this.#thread = resumed ?? (await startThread(this.connection, this.context))
     this.#threadMode = 'default'
-    if (threadId !== null && !resumed) await this.turnLog.reportLostConversation('Codex')
+    this.#needsRecord = threadId !== null && !resumed
+    if (this.#needsRecord) await this.turnLog.reportLostConversation('Codex')
     await this.turnLog.report({ type: 'agent_session', agentSessionId: this.#threadId })
     const notice = decidesAloneNotice(this.#thread)
-    if (notice !== null) await this.turnLog.reportNotice('agent_decides', notice)
+    if (notice !== null) await this.turnLog.reportNotice(AGENT_DECIDES, notice)
   }
 
   #send(text: string): Promise<void> {
@@ -179,9 +183,11 @@ export class AppServerProcess extends JsonRpcAgent<CodexProtocol> implements Age
     const mode = this.#mode === 'plan' ? 'plan' : 'default'
     const settings = { model: this.#thread?.model, reasoning_effort: null, developer_instructions: null }
     const collaborationMode = mode === this.#threadMode ? {} : { collaborationMode: { mode, settings } }
+    const input = this.#needsRecord ? await withConversationRecord(this.context.session, text) : text
+    this.#needsRecord = false
     const started = await this.connection.request<{ turn: CodexTurn }>('turn/start', {
       threadId: this.#threadId,
-      input: textInput(text),
+      input: textInput(input),
       // `rejoin` finds the turn by this id.
       clientUserMessageId: this.turnLog.turnId,
       ...collaborationMode,

@@ -1,8 +1,9 @@
 import type { AgentContext, AgentProcess, Clock } from '@askback/core'
-import { errorMessage, type PermissionMode } from '@askback/protocol'
+import { AGENT_DECIDES, errorMessage, type PermissionMode } from '@askback/protocol'
 import type { ChildProgram } from '../program/child-program.js'
 import { parseObject, readLines } from '../program/ndjson.js'
 import { BaseAgentProcess, type ContinueOptions } from '../session/base-agent-process.js'
+import { withConversationRecord } from '../session/conversation-record.js'
 import { TurnLog } from '../session/turn-log.js'
 import { execItemCall, execItemResult, failureEvent, type ExecItem } from './events.js'
 import { ExecCallIds } from './exec-call-ids.js'
@@ -194,7 +195,7 @@ export class ExecProcess extends BaseAgentProcess implements AgentProcess {
     const limit =
       this.#mode === 'bypassPermissions' ? 'Nothing limits it in this mode.' : 'Only its sandbox limits it.'
     const message = `Codex CLI decides by itself: it asks nobody before it runs commands or edits files. ${limit}`
-    await this.turnLog.reportNotice('agent_decides', message)
+    await this.turnLog.reportNotice(AGENT_DECIDES, message)
   }
 
   async #programEnded({ stderr, endedHow }: ChildProgram, text: string): Promise<void> {
@@ -202,7 +203,7 @@ export class ExecProcess extends BaseAgentProcess implements AgentProcess {
     if (stderr.includes(UNKNOWN_THREAD)) {
       await this.turnLog.reportLostConversation('Codex')
       this.#threadId = null
-      this.#messages.unshift(text)
+      this.#messages.unshift(await withConversationRecord(this.context.session, text))
       return this.#runNextMessage()
     }
     if (!this.#isCodexTurnOver) return this.setEnded({ how: 'lost', message: `Codex${endedHow}` })

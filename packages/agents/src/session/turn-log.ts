@@ -77,7 +77,7 @@ export class TurnLog {
   reportLostConversation(agentName: string): Promise<void> {
     return this.reportNotice(
       AGENT_LOST,
-      `${agentName} has lost the earlier conversation, and starts a new one.`,
+      `${agentName} has lost the earlier conversation. It starts a new one, and gets the record of this session.`,
     )
   }
 
