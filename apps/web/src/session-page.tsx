@@ -42,6 +42,14 @@ export function SessionPage({ sessionId, menu }: { sessionId: string; menu: Reac
             />
           </p>
         </div>
+        {state?.decidesAlone && (
+          <span
+            className="shrink-0 rounded-md bg-wait/15 px-2 py-1 text-xs font-medium text-wait"
+            title="This agent runs commands or edits files without asking you. Its own notice in the conversation says why."
+          >
+            Acts without asking
+          </span>
+        )}
         {state && (
           <ModeSwitch
             mode={state.permissionMode}

@@ -113,8 +113,14 @@ export function agentAdapters(
       ...(dataFolder !== undefined && { detachedFolder: join(dataFolder, 'running') }),
     }),
     codexExecAgent(codexOptions),
-    ...acp.map(({ name, mode, ...agent }) =>
-      acpAgent({ ...agent, name: name ?? agent.id, env, ...(mode !== undefined && { mode }) }),
+    ...acp.map(({ name, mode, model, env: own, ...agent }) =>
+      acpAgent({
+        ...agent,
+        name: name ?? agent.id,
+        env: { ...env, ...own },
+        ...(mode !== undefined && { mode }),
+        ...(model !== undefined && { model }),
+      }),
     ),
   ]
 }

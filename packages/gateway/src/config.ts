@@ -63,6 +63,10 @@ export const gatewayConfig = z.strictObject({
             args: z.array(z.string()).default([]),
             /** The agent's own mode outside plan mode; by default one that is known to ask a person. */
             mode: z.string().min(1).optional(),
+            /** The model of sessions that name none, by the agent's own id for it. */
+            model: z.string().min(1).optional(),
+            /** Variables of the agent's environment, in addition to those of the gateway. */
+            env: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string()).default({}),
           }),
         )
         .refine(

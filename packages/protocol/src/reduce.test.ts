@@ -33,6 +33,16 @@ describe('each event', () => {
     })
   })
 
+  it('a notice marks an agent that acts without asking, until another one says that it asks', () => {
+    const notice = (code: string) => ({ type: 'error', code, message: 'm', fatal: false }) as const
+    const marked = stateOf(start, notice('agent_decides'))
+    expect(sessionOf(marked)).toMatchObject({ decidesAlone: true })
+    expect(stateFromJson(stateToJson(marked))).toEqual(marked)
+    expect(sessionOf(stateOf(start, notice('agent_lost')))).not.toHaveProperty('decidesAlone')
+    const asking = stateOf(start, notice('agent_decides'), notice('agent_asks'))
+    expect(sessionOf(asking)).not.toHaveProperty('decidesAlone')
+  })
+
   it('turns hold their items and how they ended', () => {
     const state = stateOf(
       start,

@@ -11,6 +11,11 @@ import {
 import { statusOf, type SessionTags } from './session.js'
 import { CALL_FORGOTTEN_MS, type SessionState, type ToolCall, type TurnItem } from './state.js'
 
+/** Code of the notice that the agent acts without asking a person. */
+export const AGENT_DECIDES = 'agent_decides'
+/** Code of the notice that the agent asks a person again. */
+export const AGENT_ASKS = 'agent_asks'
+
 /** The window: the open turn and twenty before it. */
 const MAX_TURNS = 21
 /** Items that belong to no turn share a container of at most this many, so that a session without turns is bounded, too. */
@@ -167,6 +172,8 @@ function apply(draft: Draft, event: SessionEvent): void {
     case 'error': {
       const { id, at, code, message, fatal } = event
       if (fatal) state.failed = true
+      if (code === AGENT_DECIDES) state.decidesAlone = true
+      else if (code === AGENT_ASKS) delete state.decidesAlone
       addItem(draft, event, { type: 'error', id, at, code, message, fatal })
       break
     }

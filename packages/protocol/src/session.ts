@@ -28,6 +28,8 @@ export const session = z.object({
   createdAt: z.number(),
   /** Missing if it has none. */
   tags: sessionTags.optional(),
+  /** Whether its agent has said that it acts without asking a person. Only a snapshot has this field, lists do not. */
+  decidesAlone: z.literal(true).optional(),
 })
 
 export type Session = z.infer<typeof session>

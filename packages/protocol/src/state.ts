@@ -4,7 +4,7 @@ import type { Json } from './json.js'
 import type { PermissionMode, Session, SessionStatus, SessionTags } from './session.js'
 
 /** Increased when `reduce` makes something else of old events, so that snapshots stored by an older version are not used. */
-export const STATE_VERSION = 5
+export const STATE_VERSION = 6
 
 /**
  * How long after its end a tool call can still be matched by the rendezvous: its script may outlive it by a little.
@@ -81,6 +81,8 @@ export interface SessionState {
   /** Missing if the session has none. */
   tags?: SessionTags
   permissionMode: PermissionMode
+  /** Whether the agent acts without asking a person, by its last notice about that. Missing if it asks. */
+  decidesAlone?: true
   status: SessionStatus
   createdAt: number
   agentSessionId: string | null
@@ -213,6 +215,7 @@ export function pendingOf({ interactions }: SessionState): Interaction[] {
 }
 
 export function sessionOf(state: SessionState): Session {
-  const { sessionId: id, agent, title, cwd, status, permissionMode, createdAt, tags } = state
-  return { id, agent, title, cwd, status, permissionMode, createdAt, ...(tags && { tags }) }
+  const { sessionId: id, agent, title, cwd, status, permissionMode, createdAt, tags, decidesAlone } = state
+  const optional = { ...(tags && { tags }), ...(decidesAlone && { decidesAlone }) }
+  return { id, agent, title, cwd, status, permissionMode, createdAt, ...optional }
 }

@@ -95,7 +95,17 @@ describe.concurrent('an agent that decides alone', () => {
     await session.say('go wild')
     await session.until('turn_ended', 2)
     expect(await session.of('error')).toMatchObject([{ code: 'agent_decides' }])
+    expect((await session.host.desk.snapshot(session.sessionId)).session).toMatchObject({
+      decidesAlone: true,
+    })
     await session.close()
+    // The next process starts in a mode that asks, and says so because the log has the notice of this one.
+    const later = await acpSession({ like: { modes: ['default', 'yolo'] }, before: session })
+    await later.say('which mode')
+    await later.until('turn_ended', 3)
+    expect((await later.of('error')).at(-1)).toMatchObject({ code: 'agent_asks', fatal: false })
+    expect((await later.host.desk.snapshot(later.sessionId)).session).not.toHaveProperty('decidesAlone')
+    await later.close()
   })
 
   it('is reported if it refuses the mode that asks', async () => {

@@ -19,7 +19,7 @@ afterAll(() => endpoint.close())
 
 /** A session with the real OpenCode, whose model is scripted. */
 async function startSession(options: AcpSessionOptions = {}) {
-  const cwd = await folderOf('work')
+  const cwd = options.before?.cwd ?? (await folderOf('work'))
   const models = { scripted: { name: 'Scripted' }, other: { name: 'Other' } }
   const provider = {
     npm: '@ai-sdk/openai-compatible',
@@ -28,7 +28,12 @@ async function startSession(options: AcpSessionOptions = {}) {
     models,
   }
   const permission = { bash: 'ask', edit: 'ask' }
-  const config = { model: 'local/scripted', small_model: 'local/scripted', provider: { local: provider }, permission }
+  const config = {
+    model: 'local/scripted',
+    small_model: 'local/scripted',
+    provider: { local: provider },
+    permission,
+  }
   await writeFile(join(cwd, 'opencode.json'), JSON.stringify(config))
   return acpSession({
     cwd,
@@ -45,11 +50,39 @@ async function startSession(options: AcpSessionOptions = {}) {
   })
 }
 
-it('streams its texts', async () => {
-  const session = await startSession()
+it('streams its texts, uses the chosen model, and knows its conversation after a restart', async () => {
+  endpoint.add({ when: 'and again', steps: [{ say: [{ text: 'Hello again.' }] }] })
+  const session = await startSession({ agent: { model: 'local/other' } })
   await session.say('say hello')
   await session.until('turn_ended')
   expect((await session.of('text')).map(({ text }) => text)).toEqual(['Hello.'])
+  expect(endpoint.of('say hello').map(({ model }) => model)).toContain('other')
+  await session.close()
+  const later = await startSession({ before: session })
+  await later.say('and again')
+  await later.until('turn_ended', 2)
+  expect(JSON.stringify(endpoint.of('and again'))).toContain('Hello.')
+  await later.close()
+})
+
+it('names the models that it has if the chosen one does not exist', async () => {
+  const session = await startSession({ agent: { model: 'local/missing', name: 'OpenCode' } })
+  await session.say('say hello')
+  await session.until('turn_ended')
+  const [error] = (await session.of('error')).filter(({ fatal }) => fatal)
+  expect(error?.message).toMatch(/^OpenCode has no model “local\/missing”: it has .*local\/scripted/u)
+  await session.close()
+})
+
+it('is interrupted while its request is pending', async () => {
+  const input = { command: 'touch never', description: 'Touches' }
+  endpoint.add({ when: 'touch and wait', steps: [{ say: [{ tool: 'bash', input }] }] })
+  const session = await startSession()
+  await session.say('touch and wait')
+  await session.pending()
+  await session.host.as(me).interrupt(session.sessionId)
+  expect((await session.of('turn_ended'))[0]).toMatchObject({ reason: 'interrupted' })
+  expect(existsSync(join(session.cwd, 'never'))).toBe(false)
   await session.close()
 })
 

@@ -37,7 +37,8 @@ export function startChatEndpoint(...initial: Scenario[]): Promise<ChatEndpoint>
 }
 
 function toMessage({ role, content, tool_call_id }: ChatMessage): Message {
-  const text = typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('\n')
+  const text =
+    typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('\n')
   if (role !== 'tool') return { role, content: text }
   return {
     role: 'user',

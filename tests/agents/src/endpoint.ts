@@ -36,11 +36,12 @@ export interface Endpoint<Request extends ModelRequest = ModelRequest> {
 
 /** The API of one provider of models. */
 export interface Dialect<Body, More> {
-  path: string
+  /** The path of requests to the model. A string matches as a whole. */
+  path: string | RegExp
   messagesOf(body: Body): Message[]
   toolsOf(body: Body): string[]
   /** Further fields of a request that tests look at. */
-  more(body: Body): More
+  more(body: Body, pathname: string): More
   stream(response: ServerResponse, reply: Reply, body: Body): void
   /** The body of an error response. */
   errorBody(failure: Failure): object
@@ -58,7 +59,7 @@ export async function startEndpoint<Body, More extends object>(
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname } = new URL(request.url ?? '/', 'http://endpoint')
-    if (request.method !== 'POST' || pathname !== dialect.path)
+    if (request.method !== 'POST' || !isPath(pathname, dialect.path))
       return refuse(response, { status: 404, type: 'not_found_error', message: `no ${pathname} here` })
     const body = JSON.parse(await text(request)) as Body
     const messages = dialect.messagesOf(body)
@@ -66,7 +67,14 @@ export async function startEndpoint<Body, More extends object>(
     if (!found) return reject(response, `no scenario for ${JSON.stringify(messages.at(-1))}`)
     const { scenario, step, received } = found
     const tools = dialect.toolsOf(body)
-    requests.push({ scenario: scenario.when, step, received, messages, tools, ...dialect.more(body) })
+    requests.push({
+      scenario: scenario.when,
+      step,
+      received,
+      messages,
+      tools,
+      ...dialect.more(body, pathname),
+    })
     const [next] = scenario.steps.slice(step).filter((one) => !('status' in one) || !hasFailedEnough(one))
     if (!next)
       return reject(response, `"${scenario.when}" has no step ${step}: ${JSON.stringify(received.all)}`)
@@ -109,4 +117,8 @@ export async function startEndpoint<Body, More extends object>(
         server.closeAllConnections()
       }),
   }
+}
+
+function isPath(pathname: string, path: string | RegExp): boolean {
+  return typeof path === 'string' ? pathname === path : path.test(pathname)
 }

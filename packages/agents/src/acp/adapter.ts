@@ -21,6 +21,11 @@ export interface AcpAgentOptions {
    */
   mode?: string
   /**
+   * The model of sessions that name none, by the agent's own id for it. Starting a session fails if the agent does not have it.
+   * @default the agent's choice
+   */
+  model?: string
+  /**
    * The environment of the agent's process: at least PATH and HOME, and how it reaches its model. Variables of Askback and
    * credentials of databases are removed from it.
    */
@@ -56,6 +61,7 @@ export function acpAgent(options: AcpAgentOptions): AgentAdapter {
     command,
     args = [],
     mode,
+    model,
     env,
     timeoutMs,
     clock = jumpAwareClock,
@@ -75,7 +81,7 @@ export function acpAgent(options: AcpAgentOptions): AgentAdapter {
       await checkFolder(context.cwd, name)
       const child = new ChildProgram(sessionProgram(context, { command: program, args, env }))
       const timeout = timeoutMs === undefined ? {} : { timeoutMs }
-      const running = new AcpProcess(context, child, { name, mode, clock, newId, ...timeout })
+      const running = new AcpProcess(context, child, { name, mode, model, clock, newId, ...timeout })
       await running.open(signal)
       return running
     },

@@ -1,4 +1,5 @@
 import type { PermissionMode } from '@askback/protocol'
+import { selectOption } from './config-options.js'
 import type { ConfigOption, OpenedSession } from './protocol.js'
 
 /**
@@ -42,11 +43,10 @@ export function modesOf({ modes, configOptions }: Omit<OpenedSession, 'sessionId
 
 /** `null` if none of the options is the mode. */
 export function modeInOptions(options: ConfigOption[]): AgentModes | null {
-  const option = options.find(({ category, type }) => category === 'mode' && type === 'select')
-  if (!option || typeof option.currentValue !== 'string') return null
-  const flat = (option.options ?? []).flatMap((one) => ('options' in one ? one.options : [one]))
-  const offered = flat.map(({ value, name }) => ({ id: value, name: name ?? value }))
-  return { current: option.currentValue, offered, configId: option.id }
+  const option = selectOption(options, 'mode')
+  if (!option) return null
+  const offered = option.values.map(({ value, name }) => ({ id: value, name: name ?? value }))
+  return { current: option.current, offered, configId: option.id }
 }
 
 /**

@@ -25,6 +25,7 @@ it('[L11] asks again about a call that changed at the moment of the answer', asy
       clock: jumpAwareClock,
       grants: new Grants(),
       agentName: 'Agent',
+      programName: undefined,
       signal: () => new AbortController().signal,
       logCall: async () => {},
       getCall: () => ({ call: { toolCallId: 'c', rawInput: input }, toolName: 'shell', input }),

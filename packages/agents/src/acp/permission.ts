@@ -19,6 +19,7 @@ import type {
   PermissionRequest,
   AcpToolCall,
 } from './protocol.js'
+import { planOf, type SubmittedPlan } from './plan.js'
 import { diffsOf, hasInput, type KnownCall } from './tool-calls.js'
 
 export interface PermissionPorts extends CallRequestPorts {
@@ -26,6 +27,8 @@ export interface PermissionPorts extends CallRequestPorts {
   editScope: () => Promise<EditScope>
   grants: Grants
   agentName: string
+  /** The name that the agent's program gives itself. */
+  programName: string | undefined
   /** Logs the call that a person is about to be asked about. */
   logCall: (call: AcpToolCall) => Promise<void>
   getCall: (toolCallId: string) => KnownCall
@@ -114,8 +117,8 @@ async function ask(
 ): Promise<PermissionReply> {
   const { toolCallId } = call
   const request = requestForCall({ toolCallId, toolName }, ports)
-  const plan = planIn(call)
-  if (plan !== null) return reviewPlan(plan, request, ports)
+  const plan = await planOf(call, ports.programName)
+  if (plan !== null) return reviewPlan(call, plan, request, ports)
   const canApproveOnce = options.some(({ kind }) => kind === 'allow_once')
   const toApprove: CallToApprove = {
     toolName,
@@ -130,17 +133,29 @@ async function ask(
   return { isAllowed: false, ...(refused.isExplained && { messageForModel: refused.message }) }
 }
 
-/** Agents hand in a plan by asking to leave plan mode. */
+/**
+ * Agents hand in a plan by asking to leave plan mode. If the plan is a file that has changed when it is approved, the new text is
+ * reviewed: the agent would carry out what is in the file.
+ */
 async function reviewPlan(
-  plan: string,
+  call: AcpToolCall,
+  plan: SubmittedPlan,
   request: CallRequest,
-  { session }: PermissionPorts,
+  ports: PermissionPorts,
 ): Promise<PermissionReply> {
-  const settled = await session.reviewPlan({ plan, ...request.options })
+  const { text, path } = plan
+  const file = path === undefined ? {} : { planFilePath: path }
+  const settled = await ports.session.reviewPlan({ plan: text, ...file, ...request.options })
   await request.afterSettlement(settled)
-  const { nextMessage, output, isError, isFreshContext } = planReviewResult(settled, plan)
+  const { nextMessage, output, isError, isFreshContext } = planReviewResult(settled, text)
   if (isError) return { isAllowed: false, messageForModel: nextMessage ?? output }
-  return isFreshContext ? { isAllowed: false, freshMessage: nextMessage ?? plan } : { isAllowed: true }
+  const current = await planOf(call, ports.programName)
+  if (current?.text !== text && current !== null) return reviewPlan(call, current, request, ports)
+  if (isFreshContext) return { isAllowed: false, freshMessage: nextMessage ?? text }
+  // The agent would carry out its own text. An edited plan reaches it as a message, in the mode that the person has chosen.
+  const isEdited = settled.settlement === 'approved' && settled.answer.updatedPlan !== undefined
+  if (isEdited && nextMessage !== null) return { isAllowed: false, messageForModel: nextMessage }
+  return { isAllowed: true }
 }
 
 function chooseOption(options: PermissionOption[], kind: 'allow_once' | 'reject_once'): PermissionOutcome {
@@ -159,12 +174,6 @@ async function reportUnusedApproval(ports: PermissionPorts): Promise<void> {
 
 function isSameCall(one: KnownCall, other: KnownCall): boolean {
   return digestOf(one.toolName, one.input) === digestOf(other.toolName, other.input)
-}
-
-function planIn({ kind, rawInput }: AcpToolCall): string | null {
-  if (kind !== 'switch_mode' || typeof rawInput !== 'object' || rawInput === null) return null
-  const plan = 'plan' in rawInput ? rawInput.plan : null
-  return typeof plan === 'string' && plan.trim() !== '' ? plan : null
 }
 
 /** A call without an input has its changes as the input (see tool-calls.ts), so it needs no preview of them. */

@@ -1,8 +1,9 @@
 import type { AgentContext, AgentProcess, Clock, ReportedEvent } from '@askback/core'
-import { errorMessage, type PermissionMode } from '@askback/protocol'
+import { AGENT_ASKS, AGENT_DECIDES, errorMessage, type PermissionMode } from '@askback/protocol'
 import type { ChildProgram } from '../program/child-program.js'
 import { ndjsonChannel } from '../program/ndjson.js'
 import { pause } from '../session/call-request.js'
+import { withConversationRecord } from '../session/conversation-record.js'
 import { JsonRpcAgent } from '../session/json-rpc-agent.js'
 import { agentError, type TurnEndReason } from '../session/turn-log.js'
 import { AcpSession } from './acp-session.js'
@@ -17,6 +18,8 @@ export interface AcpProcessOptions {
   name: string
   /** The agent's mode outside plan mode. */
   mode?: string | undefined
+  /** The agent's model if the session names none. */
+  model?: string | undefined
   timeoutMs?: number | null
   clock: Clock
   newId: () => string
@@ -37,7 +40,10 @@ export class AcpProcess extends JsonRpcAgent<AcpProtocol> implements AgentProces
   #working: Promise<void> | null = null
   /** The first message of the fresh context that follows the current prompt. */
   #freshMessage: string | null = null
-  #lastNotice: string | null = null
+  /** The last notice about who decides; `undefined` before the first look, when an earlier process may have left one in the log. */
+  #lastNotice: string | null | undefined = undefined
+  /** Whether the agent has lost the conversation, and needs the record of the session before its next message. */
+  #needsRecord = false
 
   constructor(context: AgentContext, child: ChildProgram, options: AcpProcessOptions) {
     super(context, child, {
@@ -64,7 +70,9 @@ export class AcpProcess extends JsonRpcAgent<AcpProtocol> implements AgentProces
         clientInfo: { name: 'askback', title: 'Askback', version: '0.1.0' },
       })
       const { name, mode } = this.#options
-      this.#session = new AcpSession(this.connection, initialized, { cwd: cwd ?? process.cwd(), name, mode })
+      const model = this.context.model ?? this.#options.model
+      const options = { cwd: cwd ?? process.cwd(), name, mode, model }
+      this.#session = new AcpSession(this.connection, initialized, options)
       if (resume) this.turnLog.begin(resume.turnId)
       await this.#openSession(agentSessionId)
     }
@@ -103,14 +111,18 @@ export class AcpProcess extends JsonRpcAgent<AcpProtocol> implements AgentProces
   /** Reports once, for as long as it holds, that the agent does not leave decisions to people. */
   async #noteWhoDecides(): Promise<void> {
     const notice = this.#session?.decidesAloneNotice ?? null
-    const isNew = notice !== this.#lastNotice
+    if (notice === this.#lastNotice) return
     this.#lastNotice = notice
-    if (notice !== null && isNew) await this.turnLog.reportNotice('agent_decides', notice)
+    if (notice !== null) return this.turnLog.reportNotice(AGENT_DECIDES, notice)
+    const { decidesAlone } = (await this.context.session.snapshot()).session
+    if (decidesAlone)
+      await this.turnLog.reportNotice(AGENT_ASKS, `${this.#options.name} asks you again before it acts.`)
   }
 
   async #openSession(earlier: string | null): Promise<void> {
     const opened = await this.#session?.open(earlier)
-    if (opened?.isLost) await this.turnLog.reportLostConversation(this.#options.name)
+    this.#needsRecord = opened?.isLost ?? false
+    if (this.#needsRecord) await this.turnLog.reportLostConversation(this.#options.name)
     await this.turnLog.report({ type: 'agent_session', agentSessionId: this.#sessionId })
     await this.setPermissionMode(this.#mode)
   }
@@ -164,7 +176,9 @@ export class AcpProcess extends JsonRpcAgent<AcpProtocol> implements AgentProces
     await this.endTurn('done')
   }
 
-  async #prompt(text: string): Promise<StopReason> {
+  async #prompt(message: string): Promise<StopReason> {
+    const text = this.#needsRecord ? await withConversationRecord(this.context.session, message) : message
+    this.#needsRecord = false
     const params = { sessionId: this.#sessionId, prompt: [{ type: 'text', text }] }
     return (await this.connection.request<{ stopReason: StopReason }>('session/prompt', params)).stopReason
   }
@@ -210,6 +224,7 @@ export class AcpProcess extends JsonRpcAgent<AcpProtocol> implements AgentProces
       editScope: this.editScope,
       clock: this.clock,
       agentName,
+      programName: this.#session?.programName,
       grants: this.grants,
       ...(timeoutMs !== undefined && { timeoutMs }),
       signal: () => this.signal,

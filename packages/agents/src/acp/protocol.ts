@@ -4,6 +4,7 @@ import type { Json } from '@askback/protocol'
 /** The result of `initialize`. */
 export interface Initialized {
   agentInfo?: { name: string } | null
+  authMethods?: { id: string; name?: string; description?: string | null }[] | null
   agentCapabilities?: {
     loadSession?: boolean
     sessionCapabilities?: { resume?: object | null } | null
@@ -14,6 +15,7 @@ export interface Initialized {
 export interface OpenedSession {
   sessionId?: string
   modes?: { currentModeId: string; availableModes: { id: string; name?: string }[] } | null
+  models?: { currentModelId: string; availableModels: { modelId: string }[] } | null
   configOptions?: ConfigOption[] | null
 }
 
@@ -25,7 +27,7 @@ export interface ConfigOption {
   options?: (ConfigValue | { options: ConfigValue[] })[]
 }
 
-interface ConfigValue {
+export interface ConfigValue {
   value: string
   name?: string
 }

@@ -3,6 +3,9 @@ import type { TurnLog } from '../session/turn-log.js'
 import type { ModeUpdate, SessionUpdate, AcpToolCall } from './protocol.js'
 import { ToolCalls, type KnownCall } from './tool-calls.js'
 
+/** Gemini CLI reports a change of its mode as a message, which is not meant for people. */
+const GEMINI_MODE_NOTE = /^\[MODE_UPDATE\] \w+$/u
+
 /** Translates the updates of an agent's session into events of the turn log. */
 export class SessionUpdates {
   readonly #turnLog: TurnLog
@@ -22,6 +25,7 @@ export class SessionUpdates {
   async handle(update: Exclude<SessionUpdate, ModeUpdate>): Promise<void> {
     switch (update.sessionUpdate) {
       case 'agent_message_chunk':
+        if (GEMINI_MODE_NOTE.test(update.content.text ?? '')) return
         return this.#addText('text', update.content.text ?? '')
       case 'agent_thought_chunk':
         return this.#addText('thinking', update.content.text ?? '')

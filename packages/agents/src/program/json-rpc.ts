@@ -29,6 +29,17 @@ interface JsonRpcMessage {
   error?: { message?: string; code?: number; data?: unknown }
 }
 
+/** The error with which the other end has answered a request. */
+export class JsonRpcError extends Error {
+  override readonly name = 'JsonRpcError'
+  readonly code: number | undefined
+
+  constructor(message: string, code: number | undefined) {
+    super(message)
+    this.code = code
+  }
+}
+
 interface SentRequest {
   method: string
   resolve: (result: unknown) => void
@@ -52,7 +63,7 @@ export class JsonRpcConnection {
     channel.listen((text) => this.#receive(text))
   }
 
-  /** Rejects with the other end's error, or with the reason of `close`. */
+  /** Rejects with the other end's error, a `JsonRpcError`, or with the reason of `close`. */
   request<Result>(method: string, params: object): Promise<Result> {
     if (this.#closed) return Promise.reject(this.#closed)
     const id = ++this.#lastId
@@ -108,7 +119,7 @@ export class JsonRpcConnection {
     if (!pending) return
     if (!error) return pending.resolve(result)
     const details = typeof error.data === 'string' ? ` ${error.data}` : ''
-    pending.reject(new Error(`${error.message ?? `${pending.method} failed`}${details}`))
+    pending.reject(new JsonRpcError(`${error.message ?? `${pending.method} failed`}${details}`, error.code))
   }
 
   #send(message: object): void {

@@ -12,6 +12,9 @@ import type { Connector } from './connector.js'
 import type { ConnectorDesk } from './connector-desk.js'
 import type { CardRecord, CardRecords } from './card-records.js'
 
+/** Behind the name of a session whose agent acts without asking. */
+const DECIDES_ALONE = ' (acts without asking)'
+
 /** Chats do not notify anybody of an edited message, so a request that ended without an answer is also announced. */
 const IS_ANNOUNCED: Record<SettlementKind, boolean> = {
   answered: false,
@@ -181,7 +184,7 @@ export class CardDisplay {
       ...bodyOf(interaction, record.view),
       ...idsOf(record),
       kind,
-      from: oneLine(session?.title ?? session?.agent ?? record.sessionId),
+      from: `${oneLine(session?.title ?? session?.agent ?? record.sessionId)}${session?.decidesAlone ? DECIDES_ALONE : ''}`,
       ...(expiresAt !== undefined && { expiresAt }),
     }
   }

@@ -1,4 +1,6 @@
 import {
+  AGENT_ASKS,
+  AGENT_DECIDES,
   AskbackError,
   isOfKind,
   type Interaction,
@@ -26,10 +28,11 @@ export const MAX_OUTPUT_BYTES = 256 * 1024
 export const AGENT_LOST = 'agent_lost' as const
 
 /** Codes of errors after which the turn continues, so that nothing pending is cancelled. */
-const CODES_THAT_CANCEL_NOTHING = new Set([
+const CODES_THAT_CANCEL_NOTHING = new Set<string>([
   AGENT_LOST,
   'agent_retries',
-  'agent_decides',
+  AGENT_DECIDES,
+  AGENT_ASKS,
   'approval_unused',
   'plan_missing',
 ])
