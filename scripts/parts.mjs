@@ -20,6 +20,7 @@ import { root } from './workspace.mjs'
 
 const AGENTS = 'tests/agents'
 const EMBEDDING = 'tests/embedding'
+const TOOLS = 'tools'
 const SDK = '@anthropic-ai/claude-agent-sdk'
 const CODEX = '@openai/codex'
 
@@ -44,6 +45,7 @@ const programs = [
   agent('claude acp', '@agentclientprotocol/claude-agent-acp'),
   agent('codex acp', '@agentclientprotocol/codex-acp'),
   { name: 'next', findVersion: nextVersion, npm: EMBEDDING, help: 'run `npm ci` in tests/embedding' },
+  { name: 'tools', findVersion: toolsVersion, npm: TOOLS, help: 'run `npm ci` in tools' },
 ]
 
 for (const program of programs) {
@@ -126,6 +128,14 @@ function nextVersion() {
   const react = installedVersion(EMBEDDING, 'react')
   const next = react && installedVersion(EMBEDDING, 'next')
   return next && `${next}, React ${react}`
+}
+
+/** The generators of clients and of the API reference, and their TypeScript. */
+function toolsVersion() {
+  const [client, reference, typescript] = ['openapi-typescript', 'typedoc', 'typescript'].map((name) =>
+    installedVersion(TOOLS, name),
+  )
+  return client && reference && typescript && `openapi-typescript ${client}, typedoc ${reference}`
 }
 
 /** @param {string} name */

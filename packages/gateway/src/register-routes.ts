@@ -7,14 +7,15 @@ import { authenticate, checkNotRevoked } from './http/authenticate.js'
 import type { ParsedBody } from './http/body.js'
 import { idempotencyKey } from './http/idempotent.js'
 import { sendResponse, sendError, toAskbackError } from './http/responses.js'
-import { withOpenApi } from './openapi.js'
+import { withOpenApi } from './openapi/document.js'
+import type { ApiTag } from './openapi/tags.js'
 import type { GatewayContext, AnyRouteCall, ApiRoute } from './route.js'
 import { auditRoutes } from './routes/audit.js'
 import { connectorRoutes } from './routes/connectors.js'
 import { interactionRoutes } from './routes/interactions.js'
 import { loginRoutes } from './routes/login.js'
 import { mcpRoutes, type McpHandler } from './routes/mcp.js'
-import { messageRoutes } from './routes/messages.js'
+import { messageRoutes, toolCallAnswerRoutes } from './routes/messages.js'
 import { backupRoutes, healthRoutes, metricsRoutes } from './routes/operations.js'
 import { ruleRoutes } from './routes/rules.js'
 import { adoptRoutes, sessionRoutes } from './routes/sessions.js'
@@ -169,7 +170,7 @@ function readCall(
   { callers, host }: GatewayContext,
   { request, reply, access }: { request: FastifyRequest; reply: FastifyReply; access: CallAccess | null },
 ): AnyRouteCall {
-  const { query, method, name } = route
+  const { query, method, name, keyScope = name } = route
   const { credential, headers } = request
   const key = method === 'GET' ? undefined : headers['idempotency-key']
   return {
@@ -180,7 +181,7 @@ function readCall(
     credential,
     access,
     host: credential ? callers.bind(credential, headers) : host,
-    idempotencyKey: credential ? idempotencyKey(key, name, credential.id) : undefined,
+    idempotencyKey: credential ? idempotencyKey(key, keyScope, credential.id) : undefined,
     request,
     reply,
   }
@@ -210,21 +211,20 @@ export function routeTable(
   { version, mcp }: { version: string; mcp: McpHandler | undefined },
 ): ApiRoute[] {
   const routes = [
-    ...sessionRoutes(context),
-    ...adoptRoutes(context),
-    ...streamRoutes,
-    ...messageRoutes(),
-    ...toolCallRoutes(),
-    ...interactionRoutes(context),
-    ...ruleRoutes(context),
-    ...auditRoutes(context),
-    ...backupRoutes(context),
-    ...tokenRoutes(context),
-    ...connectorRoutes(context),
-    ...metricsRoutes(context),
-    ...loginRoutes(context),
-    ...healthRoutes(context),
-    ...mcpRoutes(context, mcp),
+    ...tagged('Sessions', [...sessionRoutes(context), ...adoptRoutes(context), ...messageRoutes()]),
+    ...tagged('Interactions', interactionRoutes(context)),
+    ...tagged('Tool calls', [...toolCallAnswerRoutes(), ...toolCallRoutes()]),
+    ...tagged('Events', streamRoutes),
+    ...tagged('Rules and audit', [...ruleRoutes(context), ...auditRoutes(context)]),
+    ...tagged('People', [...tokenRoutes(context), ...loginRoutes(context)]),
+    ...tagged('Connectors', connectorRoutes(context)),
+    ...tagged('MCP', mcpRoutes(context, mcp)),
+    ...tagged('Operations', [...healthRoutes(context), ...metricsRoutes(context), ...backupRoutes(context)]),
   ]
-  return withOpenApi(routes, version)
+  const { kinds } = context.host.desk
+  return withOpenApi(routes, { version, kinds, cookieName: context.credentials.cookieName })
+}
+
+function tagged(tag: ApiTag, routes: ApiRoute[]): ApiRoute[] {
+  return routes.map((each) => ({ ...each, tag }))
 }

@@ -15,6 +15,8 @@ import type { FailedLogins, AgentRate, RateLimit } from './http/rate-limits.js'
 import type { RouteResponse } from './http/responses.js'
 import type { TrustedProxies } from './http/trusted-proxy.js'
 import type { Metrics } from './metrics.js'
+import type { HeaderParameter } from './openapi/headers.js'
+import type { ApiTag } from './openapi/tags.js'
 import type { GatewayConnector } from './routes/connectors.js'
 
 /**
@@ -31,12 +33,19 @@ export type AllowedCallers = 'anyone' | 'person' | 'agent' | 'outside_agent' | '
  */
 export type RouteAction = SessionAction | 'administer' | 'checked' | 'filtered' | 'harmless' | 'public'
 
-/** What the OpenAPI document says of a response: the schema of its JSON, or another content type. */
-export type ResponseContent = z.ZodType | { description: string; type: string; json?: z.ZodType }
+/** What the OpenAPI document says of a response: the schema of its JSON, or other content types and headers. */
+export type ResponseContent =
+  | z.ZodType
+  | { description: string; types: string[]; json?: z.ZodType; headers?: Record<string, string> }
 
 export interface RouteSpec<W extends AllowedCallers, Params, Query, Body> {
-  /** The operation id in the OpenAPI document, and part of the scope of idempotency keys. */
+  /** The operation id in the OpenAPI document, which generated clients use as the name of a method. */
   name: string
+  /**
+   * Part of the scope of idempotency keys. Keys are stored, so it stays as it is if the operation gets another name.
+   * @default the name
+   */
+  keyScope?: string
   method: 'GET' | 'POST' | 'DELETE'
   path: string
   allowed: W
@@ -47,6 +56,8 @@ export interface RouteSpec<W extends AllowedCallers, Params, Query, Body> {
   ownPagesOnly?: true
   params?: z.ZodType<Params>
   query?: z.ZodType<Query>
+  /** Headers that only some routes read. */
+  headers?: HeaderParameter[]
   body?: z.ZodType<Body>
   /** A smaller limit than that of other routes: a caller without a credential must not cost much. */
   bodyBytes?: number
@@ -97,7 +108,10 @@ type CredentialFor<W extends AllowedCallers> = W extends 'anyone'
 type HostFor<W extends AllowedCallers> = W extends 'person' ? BoundHost<PersonCaller> : BoundHost
 
 /** With the types of its request erased, so that all routes fit in one table. */
-export type ApiRoute = RouteSpec<AllowedCallers, unknown, unknown, unknown>
+export type ApiRoute = RouteSpec<AllowedCallers, unknown, unknown, unknown> & {
+  /** Its group in the OpenAPI document. */
+  tag?: ApiTag
+}
 export type AnyRouteCall = RouteCall<AllowedCallers, unknown, unknown, unknown>
 
 export function route<W extends AllowedCallers, Params, Query, Body>(

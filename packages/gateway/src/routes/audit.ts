@@ -28,7 +28,7 @@ const CONTENT_TYPES = { jsonl: 'application/jsonl; charset=utf-8', csv: 'text/cs
 export function auditRoutes({ host: { desk } }: GatewayContext): ApiRoute[] {
   return [
     route({
-      name: 'audit',
+      name: 'readAudit',
       method: 'GET',
       path: '/api/audit',
       allowed: 'person',
@@ -39,7 +39,9 @@ export function auditRoutes({ host: { desk } }: GatewayContext): ApiRoute[] {
         format: z.enum(['jsonl', 'csv']).optional(),
         only: z.enum(['decisions', 'acts']).optional(),
       }),
-      responses: { 200: { description: 'One settlement or act per line', type: 'application/jsonl' } },
+      responses: {
+        200: { description: 'One settlement or act per line', types: ['application/jsonl', 'text/csv'] },
+      },
       async handle({ query: { format = 'jsonl', only }, access, reply }) {
         const readable = access && (await auditReader(access))
         const rows = pages(desk, only, readable)

@@ -46,6 +46,7 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
         'Opens an interaction; with `wait` the response waits up to that many seconds for the settlement',
       params: sessionParams,
       query: waiting,
+      headers: ['Source', 'ToolCall', 'AgentThread'],
       body: openBody,
       parsedByDesk: true,
       responses: { 201: interactionBody, 200: interactionBody },
@@ -188,7 +189,8 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       },
     }),
     route({
-      name: 'progress',
+      name: 'saveProgress',
+      keyScope: 'progress',
       method: 'POST',
       path: '/api/sessions/:id/interactions/:interactionId/progress',
       allowed: 'person',
@@ -226,7 +228,7 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       },
     }),
     route({
-      name: 'inbox',
+      name: 'listPendingInteractions',
       method: 'GET',
       path: '/api/interactions',
       allowed: 'person',

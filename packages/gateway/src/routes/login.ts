@@ -1,4 +1,4 @@
-import { AskbackError } from '@askback/protocol'
+import { actor, AskbackError } from '@askback/protocol'
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import type { PersonCredential } from '../credentials/credential.js'
@@ -12,7 +12,6 @@ import { okResponse, ok } from './schemas.js'
 /** More than enough for a code, which is about 50 characters long. */
 const MAX_LOGIN_BYTES = 16 * 1024
 const createdLogin = z.object({ openUrl: z.string() })
-const actor = z.object({ id: z.string(), name: z.string().optional() })
 
 /** Login and logout of browsers: see `BrowserLogins`. */
 export function loginRoutes({
@@ -50,7 +49,7 @@ export function loginRoutes({
       },
     }),
     route({
-      name: 'loginPage',
+      name: 'showLoginPage',
       method: 'GET',
       path: '/login',
       allowed: 'anyone',
@@ -59,10 +58,10 @@ export function loginRoutes({
         'Returns a page that logs in with the code in its URL; fetching the page alone does not use the code',
       query: z.object({ code: z.unknown().optional() }),
       responses: {
-        200: { description: 'The page', type: 'text/html' },
+        200: { description: 'The page', types: ['text/html'] },
         307: {
           description: 'Redirects to the same page under the host name of this gateway',
-          type: 'text/html',
+          types: ['text/html'],
         },
       },
       errors: [401, 429],
@@ -91,7 +90,14 @@ export function loginRoutes({
       summary: 'Exchanges a one-time code for a login cookie and its proof',
       body: z.object({ code: z.string() }),
       bodyBytes: MAX_LOGIN_BYTES,
-      responses: { 200: z.object({ person: actor, proof: z.string() }) },
+      responses: {
+        200: {
+          description: 'Logged in',
+          types: [],
+          json: z.object({ person: actor, proof: z.string() }),
+          headers: { 'Set-Cookie': 'The login. Browsers keep it, and scripts of a page cannot read it.' },
+        },
+      },
       errors: [401, 429],
       async handle({ body: { code }, request }) {
         const login = await credentials.logins.logIn(code)

@@ -31,6 +31,8 @@ export type McpHandler = (call: {
   signal: AbortSignal
 }) => Promise<void>
 
+const refused = z.object({ error: z.object({ code: z.string(), message: z.string() }) })
+
 /** MCP over streamable HTTP, with the same credentials as all routes. Agents have tools to ask, and none to answer. */
 export function mcpRoutes(
   { access, credentials, drain }: GatewayContext,
@@ -39,7 +41,7 @@ export function mcpRoutes(
   if (!mcp) return []
   return [
     route({
-      name: 'mcp',
+      name: 'callMcp',
       method: 'POST',
       path: '/mcp',
       allowed: 'any_agent',
@@ -51,7 +53,7 @@ export function mcpRoutes(
         wait: z.coerce.number().positive().max(MAX_WAIT_SECONDS).optional(),
       }),
       body: json,
-      responses: { 200: { description: 'A stream of JSON-RPC responses', type: 'text/event-stream' } },
+      responses: { 200: { description: 'A stream of JSON-RPC responses', types: ['text/event-stream'] } },
       errors: [404],
       async handle({ query, body, credential, access: rights, request, reply }) {
         const sessionId = query.session ?? (credential.kind === 'agent' ? credential.sessionId : null)
@@ -101,7 +103,7 @@ export function mcpRoutes(
         action: 'harmless',
         summary:
           'Not supported: this MCP server is stateless, so there is no stream to open and no session to end',
-        responses: { 405: z.object({ error: z.object({ code: z.string(), message: z.string() }) }) },
+        responses: { 405: refused },
         handle: () => ({
           status: 405,
           body: { error: { code: 'invalid_request', message: 'This speaks MCP by POST only.' } },

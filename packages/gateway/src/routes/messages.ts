@@ -17,8 +17,33 @@ function messageActions({ route: to = 'auto', interactionId }: MessageBody): Ses
   return to === 'interaction' || interactionId !== undefined ? ['answer'] : ['message', 'answer']
 }
 
-/** Messages of a person to the agent, and answers to the interaction of a tool call. */
+/** Messages of a person to the agent. */
 export function messageRoutes(): ApiRoute[] {
+  return [
+    route({
+      name: 'sendMessage',
+      keyScope: 'message',
+      method: 'POST',
+      path: '/api/sessions/:id/messages',
+      allowed: 'person',
+      action: 'checked',
+      summary:
+        'Sends a text: it starts a turn, answers a pending interaction, or is only logged; the response says which',
+      params: sessionParams,
+      body: messageBody,
+      responses: { 202: routedMessage },
+      errors: [404, 409],
+      async handle({ params, body, access, host, idempotencyKey }) {
+        await access?.check(params.id, ...messageActions(body))
+        const routed = await host.message({ ...body, idempotencyKey, sessionId: params.id })
+        return { status: 202, body: routed }
+      },
+    }),
+  ]
+}
+
+/** Answers to the interaction of a tool call. */
+export function toolCallAnswerRoutes(): ApiRoute[] {
   type ToolCallAnswerCall = RouteCall<
     'person',
     { id: string },
@@ -39,24 +64,6 @@ export function messageRoutes(): ApiRoute[] {
     return okResponse
   }
   return [
-    route({
-      name: 'message',
-      method: 'POST',
-      path: '/api/sessions/:id/messages',
-      allowed: 'person',
-      action: 'checked',
-      summary:
-        'Sends a text: it starts a turn, answers a pending interaction, or is only logged; the response says which',
-      params: sessionParams,
-      body: messageBody,
-      responses: { 202: routedMessage },
-      errors: [404, 409],
-      async handle({ params, body, access, host, idempotencyKey }) {
-        await access?.check(params.id, ...messageActions(body))
-        const routed = await host.message({ ...body, idempotencyKey, sessionId: params.id })
-        return { status: 202, body: routed }
-      },
-    }),
     route({
       name: 'submitAnswers',
       method: 'POST',

@@ -15,7 +15,7 @@ export function healthRoutes({ host, store, clock, drain }: GatewayContext): Api
   void host.ready.then(() => (isReady = true))
   return [
     route({
-      name: 'health',
+      name: 'checkHealth',
       method: 'GET',
       path: '/healthz',
       allowed: 'anyone',
@@ -25,7 +25,7 @@ export function healthRoutes({ host, store, clock, drain }: GatewayContext): Api
       handle: () => ({ status: 200, body: { status: 'ok' } }),
     }),
     route({
-      name: 'ready',
+      name: 'checkReadiness',
       method: 'GET',
       path: '/readyz',
       allowed: 'anyone',
@@ -45,13 +45,13 @@ export function healthRoutes({ host, store, clock, drain }: GatewayContext): Api
 export function metricsRoutes({ metrics }: GatewayContext): ApiRoute[] {
   return [
     route({
-      name: 'metrics',
+      name: 'readMetrics',
       method: 'GET',
       path: '/api/metrics',
       allowed: 'person',
       action: 'administer',
       summary: 'Metrics for Prometheus',
-      responses: { 200: { description: 'The text format of Prometheus', type: 'text/plain' } },
+      responses: { 200: { description: 'The text format of Prometheus', types: ['text/plain'] } },
       async handle({ reply }) {
         const text = await metrics.text()
         void reply
@@ -67,7 +67,7 @@ export function metricsRoutes({ metrics }: GatewayContext): ApiRoute[] {
 export function backupRoutes({ store, credentials }: GatewayContext): ApiRoute[] {
   return [
     route({
-      name: 'backup',
+      name: 'downloadBackup',
       method: 'GET',
       path: '/api/backup',
       allowed: 'person',
@@ -75,7 +75,7 @@ export function backupRoutes({ store, credentials }: GatewayContext): ApiRoute[]
       ownPagesOnly: true,
       summary:
         'Returns a consistent copy of the database to the owner of the gateway; `askback backup` verifies it',
-      responses: { 200: { description: 'An SQLite database', type: 'application/octet-stream' } },
+      responses: { 200: { description: 'An SQLite database', types: ['application/octet-stream'] } },
       async handle({ credential, reply }) {
         if (!credentials.isOwner(credential))
           throw new AskbackError('forbidden', 'Only the person whose gateway this is may copy its database.')

@@ -1,20 +1,9 @@
 import type { ApprovalRule, BoundDesk } from '@askback/core'
-import { actor, AskbackError } from '@askback/protocol'
+import { AskbackError } from '@askback/protocol'
 import * as z from 'zod'
 import type { CallAccess } from '../access/call-access.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
-import { okResponse, ok } from './schemas.js'
-
-const rule = z.looseObject({
-  id: z.string(),
-  scope: z.enum(['session', 'always']),
-  toolName: z.string(),
-  sessionId: z.string().optional(),
-  cwd: z.string().optional(),
-  agent: z.string().nullable().optional(),
-  by: actor.optional(),
-  at: z.number(),
-})
+import { okResponse, ok, rule } from './schemas.js'
 
 export function ruleRoutes({ host: { desk } }: GatewayContext): ApiRoute[] {
   return [

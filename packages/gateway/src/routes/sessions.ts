@@ -12,15 +12,7 @@ import * as z from 'zod'
 import { newTags } from '../access/authorizer.js'
 import { readablePage, withTags } from '../access/call-access.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
-import { acceptedResponse, freshness, next, ok, page, sessionParams } from './schemas.js'
-
-const agent = z.object({
-  id: z.string(),
-  name: z.string(),
-  available: z.boolean(),
-  reason: z.string().optional(),
-  uses: z.string().optional(),
-})
+import { acceptedResponse, agent, freshness, next, ok, page, sessionParams } from './schemas.js'
 
 const snapshot = z.object({
   session,
@@ -30,6 +22,8 @@ const snapshot = z.object({
   logId: z.string(),
   live: z.array(liveEvent),
 })
+
+const createdSession = z.object({ session })
 
 export function sessionRoutes({ host }: GatewayContext): ApiRoute[] {
   return [
@@ -51,7 +45,7 @@ export function sessionRoutes({ host }: GatewayContext): ApiRoute[] {
       action: 'checked',
       summary: 'Creates a session; with `agent: null` for agents that run elsewhere',
       body: createSessionBody,
-      responses: { 201: z.object({ session }), 200: z.object({ session }) },
+      responses: { 201: createdSession, 200: createdSession },
       errors: [409],
       async handle({ body, credential, access, host: bound, idempotencyKey }) {
         if (credential.kind === 'agent') checkOutsideSession(body)

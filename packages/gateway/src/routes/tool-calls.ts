@@ -2,15 +2,9 @@ import { toolCallBody, toolResultBody } from '@askback/protocol'
 import * as z from 'zod'
 import { readSource } from '../http/authenticate.js'
 import { route, type ApiRoute } from '../route.js'
-import { okResponse, ok, sessionParams } from './schemas.js'
+import { okResponse, ok, sessionParams, toolCall } from './schemas.js'
 
-const toolCall = z.looseObject({
-  toolCallId: z.string(),
-  toolName: z.string(),
-  at: z.number(),
-  turnId: z.string().optional(),
-  responseId: z.string().optional(),
-})
+const reportedCall = z.object({ toolCall })
 
 /** Reports of outside agents about their own tool calls. */
 export function toolCallRoutes(): ApiRoute[] {
@@ -23,8 +17,9 @@ export function toolCallRoutes(): ApiRoute[] {
       action: 'ask',
       summary: 'Reports a tool call of an outside agent',
       params: sessionParams,
+      headers: ['Source'],
       body: toolCallBody,
-      responses: { 201: z.object({ toolCall }), 200: z.object({ toolCall }) },
+      responses: { 201: reportedCall, 200: reportedCall },
       errors: [404, 409],
       async handle({ params, body, request, host, idempotencyKey }) {
         const { toolCall: call, created } = await host.desk.reportToolCall({

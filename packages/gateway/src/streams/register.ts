@@ -6,13 +6,13 @@ import {
   type PersonCaller,
   type Store,
 } from '@askback/core'
-import { AskbackError, MAX_JSON_DEPTH, sessionEvent, type SessionTags } from '@askback/protocol'
+import { AskbackError, MAX_JSON_DEPTH, type SessionTags } from '@askback/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import * as z from 'zod'
 import { sendResponse } from '../http/responses.js'
 import { route, type ApiRoute } from '../route.js'
-import { sessionParams } from '../routes/schemas.js'
+import { eventPageBody, sessionParams } from '../routes/schemas.js'
 import { AllEvents } from './all-events.js'
 import { eventPage } from './event-page.js'
 import { Feeds } from './feed.js'
@@ -224,50 +224,57 @@ export interface StreamOptions {
   onError: (error: unknown) => void
 }
 
-const page = z.object({ events: z.array(sessionEvent), next: z.int().nullable() })
-const whole = z.string().regex(/^\d+$/)
+const cursor = (description: string, rules = {}) =>
+  z
+    .string()
+    .meta({ description, sentAs: { type: 'integer', minimum: 0, ...rules } })
+    .optional()
 
 /** Describes the routes above for the OpenAPI document. */
 export const streamRoutes: ApiRoute[] = [
   route({
-    name: 'sessionEvents',
+    name: 'streamSessionEvents',
     method: 'GET',
     path: '/api/sessions/:id/events',
     allowed: 'agent',
     action: 'read',
     summary: 'Streams the log of a session; with `Accept: application/json` returns one page of it',
     params: sessionParams,
+    headers: ['LastEventId'],
     query: z.object({
-      after: whole.optional(),
-      before: whole.optional(),
-      limit: whole.optional(),
-      log: z.string().optional(),
+      after: cursor('Only events after this `seq`.'),
+      before: cursor('The page before this `seq`; for JSON only.'),
+      limit: cursor('The most events of a page; for JSON only.', { minimum: 1, maximum: 1000 }),
+      log: z
+        .string()
+        .meta({ description: 'The `logId` of the snapshot that the cursor belongs to.' })
+        .optional(),
     }),
     responses: {
       200: {
         description: 'Events, and deltas of unfinished blocks',
-        type: 'text/event-stream',
-        json: page,
+        types: ['text/event-stream'],
+        json: eventPageBody,
       },
     },
     errors: [404],
   }),
   route({
-    name: 'allEvents',
+    name: 'streamAllEvents',
     method: 'GET',
     path: '/api/events',
     allowed: 'person',
     action: 'filtered',
     summary: 'Streams new interaction and status events of all sessions',
-    responses: { 200: { description: 'Events, without ids', type: 'text/event-stream' } },
+    responses: { 200: { description: 'Events, without ids', types: ['text/event-stream'] } },
   }),
   route({
-    name: 'webSocket',
+    name: 'openWebSocket',
     method: 'GET',
     path: '/api/ws',
     allowed: 'agent',
     action: 'checked',
     summary: 'Opens a WebSocket for the events of many sessions',
-    responses: { 101: { description: 'A WebSocket', type: 'text/plain' } },
+    responses: { 101: { description: 'A WebSocket', types: ['text/plain'] } },
   }),
 ]

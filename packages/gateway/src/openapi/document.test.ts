@@ -1,25 +1,35 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { Api, approval, question, startTestGateway, type TestGateway } from './testing/index.js'
+import { Api, approval, question, startTestGateway, type TestGateway } from '../testing/index.js'
+import { HEADERS } from './headers.js'
 
 interface Operation {
   operationId: string
   summary: string
   security?: unknown[]
-  parameters?: { name: string; in: string; required: boolean }[]
-  requestBody?: { content: { 'application/json': { schema: Schema } } }
-  responses: Record<string, { description: string; content: Record<string, { schema: Schema }> }>
+  parameters?: ({ name: string; in: string; required: boolean } | { $ref: string })[]
+  requestBody?: {
+    content: { 'application/json': { schema: Schema; examples?: Record<string, { value: unknown }> } }
+  }
+  tags: string[]
+  responses: Record<string, Response | { $ref: string }>
+}
+interface Response {
+  description: string
+  content: Record<string, { schema: Schema }>
 }
 type Schema = Record<string, unknown>
 interface Document {
   openapi: string
+  tags: { name: string }[]
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Schema> }
+  components: { schemas: Record<string, Schema>; responses: Record<string, Response> }
 }
 
 /** A valid body for each route that has one. */
 const bodies: Record<string, object> = {
   createSession: { agent: null },
-  message: { text: 'hello' },
+  sendMessage: { text: 'hello' },
   submitAnswers: { toolCallId: 'call', answers: { '0': 'SQLite' } },
   approve: { toolCallId: 'approved' },
   deny: { toolCallId: 'approved' },
@@ -27,7 +37,7 @@ const bodies: Record<string, object> = {
   reportToolResult: { output: 'done' },
   openInteraction: { ...question, toolCallId: 'another' },
   respond: { answer: { answers: [{ selected: ['SQLite'] }] } },
-  progress: { answers: [] },
+  saveProgress: { answers: [] },
   receiveUpdate: {},
   setPermissionMode: { mode: 'plan' },
   setTags: { tags: { team: 'ops' } },
@@ -37,7 +47,7 @@ const bodies: Record<string, object> = {
 }
 
 /** Streams, which do not end by themselves. */
-const streams = ['allEvents', 'webSocket']
+const streams = ['streamAllEvents', 'openWebSocket']
 
 let gateway: TestGateway
 let person: Api
@@ -67,12 +77,17 @@ it('is an OpenAPI 3.1 document in which each operation id is unique', async () =
 })
 
 it('describes each parameter and each response', async () => {
-  for await (const { path, operation } of operations(await read())) {
+  const document = await read()
+  for await (const { path, operation } of operations(document)) {
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
-    const described = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path')
-    expect(described.map(({ name }) => name)).toEqual(inPath)
+    const described = (operation.parameters ?? []).flatMap((parameter) =>
+      'in' in parameter && parameter.in === 'path' ? [parameter.name] : [],
+    )
+    expect(described).toEqual(inPath)
     expect(operation.summary).not.toBe('')
-    for (const { description, content } of Object.values(operation.responses)) {
+    expect(document.tags.map(({ name }) => name)).toEqual(expect.arrayContaining(operation.tags))
+    for (const status of Object.keys(operation.responses)) {
+      const { description, content } = responseOf(document, operation, status)
       expect(description).not.toBe('')
       expect(Object.keys(content).length).toBeGreaterThan(0)
     }
@@ -81,19 +96,20 @@ it('describes each parameter and each response', async () => {
 
 it('serves every route that it describes, with a status and a body that it describes', async () => {
   const document = await read()
+  const problems = validator(document)
   const seen: string[] = []
   for await (const { path, method, operation } of operations(document)) {
-    const { operationId, responses } = operation
+    const { operationId } = operation
     if (streams.includes(operationId)) continue
     const answered = await callOnce(path, method, operationId)
-    const response = responses[answered.status]
+    const response = responseOf(document, operation, String(answered.status))
     expect(
       response,
       `${operationId} answered ${answered.status}: ${JSON.stringify(answered.body)}`,
     ).toBeDefined()
     const type = String(answered.headers['content-type']).split(';', 1)[0]!
-    const schema = response!.content[type]?.schema
-    if (type === 'application/json') expect(problems(answered.body, schema!, document)).toEqual([])
+    const schema = response.content[type]?.schema
+    if (type === 'application/json') expect(problems(answered.body, schema!)).toEqual([])
     seen.push(`${operationId} ${answered.status}`)
   }
   // Valid requests must succeed. The exceptions: a question has no prompt, there is no agent for an adopted session, and a store in memory has no file to back up.
@@ -101,13 +117,53 @@ it('serves every route that it describes, with a status and a body that it descr
     'adoptSession 400',
     'readPrompt 400',
     'deleteRule 404',
-    'backup 400',
     'revokeToken 404',
+    'showLoginPage 401',
+    'login 401',
     'pairConnector 404',
     'receiveUpdate 404',
-    'loginPage 401',
-    'login 401',
+    'downloadBackup 400',
   ])
+})
+
+it('describes every header that pages of other origins may send', async () => {
+  const allowed = await startTestGateway({ config: { allowedOrigins: ['https://example.com'] } })
+  const preflight = await new Api(allowed, null).send('OPTIONS', '/api/sessions', undefined, {
+    origin: 'https://example.com',
+    'access-control-request-method': 'POST',
+  })
+  await allowed.close()
+  const headers = String(preflight.headers['access-control-allow-headers']).split(', ')
+  const own = headers.filter((name) => !/^(Authorization|Content-Type|Mcp-.*)$/.test(name))
+  expect(
+    Object.values(HEADERS)
+      .map(({ name }) => name)
+      .sort(),
+  ).toEqual(own.sort())
+})
+
+it('accepts every body that it has as an example', async () => {
+  const document = await read()
+  const opened = new Map<string, string>()
+  const send = async (name: string, path: string, value: unknown) => {
+    const { body, status } = await person.post<{ interaction?: { interactionId: string } }>(path, value)
+    expect([200, 201, 202], `${name}: ${JSON.stringify(body)}`).toContain(status)
+    return body
+  }
+  const examples = (path: string) =>
+    Object.entries(document.paths[path]!['post']!.requestBody!.content['application/json'].examples!)
+  for (const [name, { value }] of examples('/api/sessions'))
+    if (name !== 'demo') await send(name, '/api/sessions', value)
+  const id = await person.session()
+  for (const [name, { value }] of examples('/api/sessions/{id}/interactions')) {
+    const { interaction } = await send(name, `/api/sessions/${id}/interactions`, value)
+    opened.set(name, interaction!.interactionId)
+  }
+  for (const [name, { value }] of examples('/api/sessions/{id}/interactions/{interactionId}/response'))
+    await send(name, `/api/sessions/${id}/interactions/${opened.get(name)}/response`, value)
+  for (const route of ['messages', 'tool-calls'])
+    for (const [name, { value }] of examples(`/api/sessions/{id}/${route}`))
+      await send(name, `/api/sessions/${id}/${route}`, value)
 })
 
 it('refuses with errors that match the document', async () => {
@@ -144,36 +200,17 @@ async function fill(path: string): Promise<string> {
     .replaceAll(/\{\w+\}/g, 'nothing')
 }
 
-/** Checks the part of JSON Schema that the document uses for objects: required fields and their types. */
-function problems(value: unknown, schema: Schema, document: Document, where = '$'): string[] {
-  const {
-    $ref,
-    type,
-    properties = {},
-    required = [],
-    items,
-    enum: values,
-  } = schema as {
-    $ref?: string
-    type?: string
-    properties?: Record<string, Schema>
-    required?: string[]
-    items?: Schema
-    enum?: unknown[]
+function responseOf(document: Document, { responses }: Operation, status: string): Response {
+  const response = responses[status]!
+  return '$ref' in response ? document.components.responses[response.$ref.split('/').at(-1)!]! : response
+}
+
+/** Checks values with the schemas of the document. */
+function validator(document: Document): (value: unknown, schema: Schema) => string[] {
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  ajv.addSchema({ components: document.components }, 'document')
+  return (value, schema) => {
+    const isValid = ajv.validate({ $ref: `document${String(schema['$ref'])}` }, value)
+    return isValid ? [] : (ajv.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
   }
-  if ($ref) return problems(value, document.components.schemas[$ref.split('/').at(-1)!]!, document, where)
-  if (values && !values.includes(value)) return [`${where} is none of ${values.join(', ')}`]
-  if (type === 'array') {
-    if (!Array.isArray(value)) return [`${where} is no list`]
-    return value.flatMap((item, index) => problems(item, items ?? {}, document, `${where}[${index}]`))
-  }
-  if (type !== 'object') return []
-  if (typeof value !== 'object' || value === null) return [`${where} is no object`]
-  const fields = value as Record<string, unknown>
-  return [
-    ...required.filter((name) => !(name in fields)).map((name) => `${where}.${name} is missing`),
-    ...Object.entries(properties).flatMap(([name, each]) =>
-      name in fields ? problems(fields[name], each, document, `${where}.${name}`) : [],
-    ),
-  ]
 }
