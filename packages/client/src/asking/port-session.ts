@@ -11,7 +11,7 @@ import {
   type SessionEvent,
   type StandardSchema,
 } from '@askback/protocol'
-import { randomKey } from '../transport/transport.js'
+import { randomKey, type StreamItem } from '../transport/transport.js'
 import { approvalRequest, planRequest } from './approval.js'
 import type {
   PlanApproval,
@@ -31,7 +31,6 @@ import type {
 } from './askback.js'
 import { Asked, NotAnswered, type AskOutcome } from './asked.js'
 import type { AskingPort } from './asking-port.js'
-import { eventsInOrder } from './events-in-order.js'
 import { FormFromSchema } from './form.js'
 import { checkOptionNames } from './option-names.js'
 import { outcomeOf, type AskedRequest } from './asked-request.js'
@@ -366,5 +365,25 @@ async function abortable<Result>(call: Promise<Result>, signal: AbortSignal): Pr
     return await Promise.race([call, aborted])
   } finally {
     stop()
+  }
+}
+
+/** The durable events of a stream, each once and in the order of the log. A stream may bring an event twice or early. */
+async function* eventsInOrder(
+  items: AsyncIterable<StreamItem>,
+  { sessionId, after }: { sessionId: string; after: number },
+): AsyncGenerator<SessionEvent, undefined> {
+  const early = new Map<number, SessionEvent>()
+  let seq = after
+  for await (const item of items) {
+    if (item.type === 'resync')
+      throw new AskbackError('not_found', `The log of the session ${sessionId} has no event ${after}.`)
+    if (item.type !== 'event' || item.event.seq <= seq) continue
+    early.set(item.event.seq, item.event)
+    for (let next = early.get(seq + 1); next; next = early.get(seq + 1)) {
+      seq += 1
+      early.delete(seq)
+      yield next
+    }
   }
 }
