@@ -1,5 +1,12 @@
 import type { Append, AppendResult, KvWrite, Snapshot } from '@askback/core'
-import { auditRows, pendingChanges, sessionChange, sessionInfo, splitMessage } from '@askback/core/store'
+import {
+  auditRows,
+  indexedDeadline,
+  pendingChanges,
+  sessionChange,
+  sessionInfo,
+  splitMessage,
+} from '@askback/core/store'
 import type { AuditRow, Json, SessionEvent } from '@askback/protocol'
 import {
   keysOf,
@@ -91,7 +98,8 @@ async function indexInteractions(
 
   for (const [offset, event] of events.entries()) {
     if (event.type === 'interaction_request') {
-      const { interactionId: id, sessionId, toolCallId, seq, expiresAt } = event
+      const { interactionId: id, sessionId, toolCallId, seq } = event
+      const expiresAt = indexedDeadline(event)
       const at = position + offset
       changed.set(id, {
         id,
@@ -101,7 +109,7 @@ async function indexInteractions(
         request: seq,
         delivered: false,
         ...(pending.get(id) && { pendingAt: at }),
-        ...(expiresAt !== undefined && { expiresAt }),
+        ...(expiresAt !== null && { expiresAt }),
       })
     } else if (
       event.type === 'interaction_progress' ||

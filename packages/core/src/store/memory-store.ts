@@ -1,7 +1,7 @@
 import { AskbackError, copyJson, type Json } from '@askback/protocol'
 import { createDoorbell } from './doorbell.js'
 import { indexAfter, MemoryLog, rowOf, updatedAt, type LoggedSession } from './memory-log.js'
-import { checkAppend, buildInteraction, pageOf, parseCursor, tagsKey } from './records.js'
+import { checkAppend, buildInteraction, indexedDeadline, pageOf, parseCursor, tagsKey } from './records.js'
 import type { Append, AppendResult, KvEntry, KvWrite, AppendNotice, SessionRow, Store } from './store.js'
 
 /**
@@ -121,11 +121,11 @@ export function memoryStore(): Store {
     },
     async deadlines() {
       throwIfClosed()
-      return log.pending
-        .after(0, Infinity)
-        .flatMap(({ request: { sessionId, interactionId, expiresAt } }) =>
-          expiresAt === undefined ? [] : [{ sessionId, interactionId, expiresAt }],
-        )
+      return log.pending.after(0, Infinity).flatMap(({ request }) => {
+        const expiresAt = indexedDeadline(request)
+        const { sessionId, interactionId } = request
+        return expiresAt === null ? [] : [{ sessionId, interactionId, expiresAt }]
+      })
     },
     async toolCall(sessionId, toolCallId) {
       throwIfClosed()

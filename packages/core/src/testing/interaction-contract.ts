@@ -170,6 +170,8 @@ export function interactionContract(createStore: CreateStore): void {
         a.next(...ask('1', { expiresAt: 10 }), ...ask('2'), ...ask('3', { expiresAt: 5.5 })),
       )
       await store().append(b.next(...ask('4', { expiresAt: 7 }), ...ask('5', { expiresAt: 8 })))
+      // Nothing happens at this one's deadline.
+      await store().append(b.next(...ask('6', { expiresAt: 9, onTimeout: 'keep' })))
       await store().append(b.next(...answer('4')))
       const deadlines = await store().deadlines()
       expect(deadlines.toSorted((one, other) => one.expiresAt - other.expiresAt)).toEqual([
