@@ -94,6 +94,9 @@ function createStore(db: Database, schema: string, lock: string, clock: StoreClo
     if (closed) throw new AskbackError('unavailable', 'The store is closed.')
   }
 
+  /** The erasures that are running here, by session id: a repeated call ends with the first one. */
+  const purging = new Map<string, Promise<void>>()
+
   async function purge(sessionKey: number): Promise<void> {
     for (;;) {
       const [row] = await db.write<[boolean]>(`SELECT ${schema}.purge($1, $2)`, [sessionKey, PURGE_ROWS])
@@ -183,7 +186,11 @@ function createStore(db: Database, schema: string, lock: string, clock: StoreClo
         ]),
       )
       const sessionKey = row![0]
-      if (sessionKey !== null) await purge(sessionKey)
+      const running = purging.get(sessionId)
+      if (sessionKey === null) return running
+      const started = Promise.all([running, purge(sessionKey)]).then(() => undefined)
+      purging.set(sessionId, started)
+      await started.finally(() => purging.get(sessionId) === started && purging.delete(sessionId))
     },
 
     onAppend: (listener) => bell.on(listener),

@@ -55,6 +55,19 @@ it('runs in small transactions, between which others write', async () => {
   await store.close()
 })
 
+it('that is repeated while it runs ends with the first one', async () => {
+  const store = sqliteStore({ path })
+  await fill(store, 'gone', 'rosebud', 3000)
+  const order: string[] = []
+  const first = store.erase('gone').then(() => order.push('first'))
+  const second = store.erase('gone').then(() => {
+    order.push(onDisk('rosebud') ? 'second, too early' : 'second')
+  })
+  await Promise.all([first, second])
+  expect(order.toSorted()).toEqual(['first', 'second'])
+  await store.close()
+})
+
 it('is finished after the next start if a crash interrupted it, and hidden until then', async () => {
   const before = sqliteStore({ path })
   await fill(before, 'gone', 'rosebud', 300)

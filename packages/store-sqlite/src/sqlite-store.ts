@@ -202,11 +202,20 @@ export function createStore(
     return group.submit(change)
   }
 
-  const purging = new Set<number>()
+  /** The erasures that are running, by session. */
+  const purging = new Map<number, Promise<void>>()
   /** After an erasure failed, perhaps when only the journal was left to be truncated. */
   let mayJournalHoldErased = false
-  async function purge(session: number): Promise<void> {
-    purging.add(session)
+  /** A second call for the same session waits for the first one: it must not resolve while there is something left. */
+  function purge(session: number): Promise<void> {
+    const running = purging.get(session)
+    if (running) return running
+    const started = eraseRows(session).finally(() => purging.delete(session))
+    purging.set(session, started)
+    return started
+  }
+
+  async function eraseRows(session: number): Promise<void> {
     try {
       while (!(await write(() => eraser.purge(session))));
       throwIfClosed()
@@ -214,16 +223,15 @@ export function createStore(
     } catch (error) {
       mayJournalHoldErased = true
       throw error
-    } finally {
-      purging.delete(session)
     }
     void shrinkFile()
   }
 
   /** Erases every session that was hidden, also those whose erasure failed before: a repeated call must finish it. */
   async function purgeHidden(): Promise<void> {
-    for (const session of await read(() => eraser.unfinished()))
-      if (!purging.has(session)) await purge(session)
+    for (const session of await read(() => eraser.unfinished())) await purge(session)
+    // After the rows of a session are deleted, its erasure still empties the journal.
+    await Promise.all(purging.values())
     if (!mayJournalHoldErased) return
     await checkpoints.truncate()
     mayJournalHoldErased = false
