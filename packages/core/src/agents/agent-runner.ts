@@ -1,17 +1,7 @@
-import {
-  AskbackError,
-  errorMessage,
-  type EventOf,
-  type PermissionMode,
-  type SessionEvent,
-  type SessionStateJson,
-  type SessionStatus,
-} from '@askback/protocol'
+import type { PermissionMode, SessionEvent, SessionStateJson } from '@askback/protocol'
 import { jumpAwareClock } from '../clock.js'
 import type { ReportedEvent } from '../decide/command.js'
 import { AGENT_LOST } from '../decide/report.js'
-import { InOrder } from '../in-order.js'
-import { Retry } from '../retry.js'
 import type { AgentEnd } from './agent.js'
 import { commandFrom, jsonOf, type AgentCommand } from './agent-command.js'
 import { AgentProcesses, type AgentProcessesOptions } from './agent-processes.js'
@@ -21,10 +11,9 @@ import {
   type PriorRun,
   type TurnMessage,
 } from './attended-sessions.js'
+import { hasOpenTurn, hasUnusedSettlement, OpenTurns } from './open-turns.js'
 import { StartAbandoned } from './running-agent.js'
-
-/** Limit of losses in one turn: an agent that crashes on its input would otherwise be started again and again. */
-const MAX_LOSSES = 3
+import { ignoreIfOver, isFenced, isMissing, nullIfMissing, SessionWork } from './session-work.js'
 
 /** The recorded result of an interrupt or a clear. */
 interface StopResult {
@@ -57,34 +46,32 @@ export class AgentRunner {
   readonly #options: AgentProcessesOptions
   readonly #processes: AgentProcesses
   readonly #attended: AttendedSessions
-  readonly #retry: Retry
-  /** Work for one session runs one after the other. The start of an agent is not waited for. */
-  readonly #inOrder = new InOrder()
+  readonly #turns: OpenTurns
+  readonly #work: SessionWork
   /** Sessions with a queued look at their log. */
   readonly #queued = new Set<string>()
   /** Sessions with a message whose append failed but may still become durable. */
   readonly #unsure = new Set<string>()
-  /** Losses of the agent, by open turn. */
-  readonly #losses = new Map<string, number>()
   readonly #stopListening: () => void
 
   constructor(options: AgentProcessesOptions) {
     this.#options = options
-    this.#retry = new Retry(options.clock ?? jumpAwareClock, options.onError)
+    this.#work = new SessionWork(options.clock ?? jumpAwareClock, options.onError)
     this.#processes = new AgentProcesses(options, {
       ended: (...ended) => this.#ended(...ended),
       fencedOff: (sessionId) => this.#onLeaseLost(sessionId),
     })
+    this.#turns = new OpenTurns(options, this.#processes)
     this.#attended = new AttendedSessions(options.desk, {
       changed: (sessionId, events) => this.#changed(sessionId, events),
-      deleted: (sessionId) => void this.#retryUntilDone(() => this.#drop(sessionId)),
+      deleted: (sessionId) => void this.#work.untilDone(() => this.#drop(sessionId)),
     })
     this.#stopListening = options.desk.on(({ sessionId, events }) => this.#onEvents(sessionId, events))
   }
 
   /** Does what the log of the session requires, here or in the process that has its lease. Failures are retried. */
   attend(sessionId: string, options: AttendOptions = {}): Promise<void> {
-    return this.#retryUntilDone(() => this.#inOrder.run(sessionId, () => this.#attend(sessionId, options)))
+    return this.#work.inOrderUntilDone(sessionId, () => this.#attend(sessionId, options))
   }
 
   /** Like `attend`, and again if the message with the unknown outcome becomes durable later. */
@@ -95,10 +82,10 @@ export class AgentRunner {
 
   /** `cancel` cancels what is pending. Those settlements do not start a lost agent, which would only get the interrupt. */
   async interrupt(sessionId: string, cancel: () => Promise<StopResult>): Promise<void> {
-    await this.#inOrder.run(sessionId, async () => {
+    await this.#work.inOrder(sessionId, async () => {
       const { turnId } = await cancel()
       if (turnId === undefined) return
-      await this.#runNowThenInOrder(sessionId, () => this.#interrupt(sessionId, turnId))
+      await this.#work.nowThenInOrder(sessionId, () => this.#interrupt(sessionId, turnId))
     })
   }
 
@@ -106,26 +93,26 @@ export class AgentRunner {
   async clear(sessionId: string, cancel: () => Promise<StopResult>): Promise<void> {
     // An agent that does not react to an interrupt must not prevent a clear.
     if (this.#processes.isInterrupting(sessionId)) await this.#processes.end(sessionId)
-    await this.#inOrder.run(sessionId, async () => {
+    await this.#work.inOrder(sessionId, async () => {
       const { turnId } = await cancel()
-      await this.#runNowThenInOrder(sessionId, () => this.#clear(sessionId, turnId))
+      await this.#work.nowThenInOrder(sessionId, () => this.#clear(sessionId, turnId))
     })
   }
 
   setPermissionMode(sessionId: string, mode: PermissionMode): Promise<void> {
-    return this.#retryUntilDone(() => this.#setPermissionMode(sessionId, mode))
+    return this.#work.untilDone(() => this.#setPermissionMode(sessionId, mode))
   }
 
   /** Ends the agent if it runs here. Another process ends it when it learns that the session was deleted. */
   async delete(sessionId: string, erase: () => Promise<void>): Promise<void> {
-    const erased = this.#inOrder.run(sessionId, async () => {
+    const erased = this.#work.inOrder(sessionId, async () => {
       await this.#processes.end(sessionId)
       try {
         await erase()
       } finally {
         // If the deletion failed, the turn must not stay open without an agent.
         if (this.#attended.get(sessionId))
-          await this.#runNowThenInOrder(sessionId, () => this.#attend(sessionId))
+          await this.#work.nowThenInOrder(sessionId, () => this.#attend(sessionId))
       }
     })
     // Also at once, because work in the queue may wait for the agent.
@@ -144,12 +131,12 @@ export class AgentRunner {
         for (const sessionId of sessionIds) this.#onLeaseLost(sessionId)
       },
     })
-    await this.#retry.untilDone(() => this.#attendStrays(RESTARTED))
+    await this.#work.start(() => this.#attendStrays(RESTARTED))
   }
 
   /** Ends every process; sessions stay as they are and are recovered at the next start. */
   async stopAll(): Promise<void> {
-    this.#retry.end()
+    this.#work.end()
     this.#stopListening()
     await this.#processes.stopAll()
     await this.#options.leases?.close()
@@ -163,7 +150,7 @@ export class AgentRunner {
     do {
       const page = await desk.sessions({ limit: 500, ...(after !== undefined && { after }) })
       for (const { id, agent, status } of page.items) {
-        if (agent === null || !isActive(status) || taken?.has(id)) continue
+        if (agent === null || !hasOpenTurn(status) || taken?.has(id)) continue
         // Without leases it is unknown whether its agent was started.
         await this.attend(id, { message, run: 'presumably' })
       }
@@ -193,7 +180,7 @@ export class AgentRunner {
           return this.#attend(sessionId, { ...(message && { message }), messageId: command.messageId })
       }
     }
-    await this.#inOrder.run(sessionId, work).catch(ignoreIfOver)
+    await this.#work.inOrder(sessionId, work).catch(ignoreIfOver)
   }
 
   async #attend(
@@ -204,7 +191,7 @@ export class AgentRunner {
     const { leases } = this.#options
     const isKnown = isOrphan || this.#attended.get(sessionId) || leases?.fence(sessionId)
     // Acquiring a lease that is not needed would cost two writes.
-    if (!isKnown && (await this.#activeTurn(sessionId)) === null) return
+    if (!isKnown && (await this.#turns.active(sessionId)) === null) return
     if (!(await this.#hasLease(sessionId, { do: 'attend', sessionId, ...(messageId && { messageId }) })))
       return
     try {
@@ -231,7 +218,7 @@ export class AgentRunner {
   /** Makes the agent that runs here match the log. */
   async #reconcile(sessionId: string, session: AttendedSession): Promise<void> {
     if (this.#processes.stopped) return
-    const state = await this.#state(sessionId)
+    const state = await this.#turns.state(sessionId)
     const isRunning = this.#processes.has(sessionId)
     const isInterrupted = !isRunning && state.activeTurnId !== null && session.isInterrupted
     if (isInterrupted && session.unreportedLoss !== null) {
@@ -253,7 +240,7 @@ export class AgentRunner {
     if (state.activeTurnId !== null) {
       if (isInterrupted && state.pending.length > 0) return
       // The agent is lost, and nothing would start it again.
-      await this.#endTurn(sessionId, state.activeTurnId, { reason: 'error', cause: AGENT_LOST })
+      await this.#turns.end(sessionId, state.activeTurnId, { reason: 'error', cause: AGENT_LOST })
     }
     await this.#drop(sessionId)
   }
@@ -268,9 +255,7 @@ export class AgentRunner {
     })
     given.catch((error: unknown) => {
       if (error instanceof StartAbandoned || turnId === undefined || turnId === null) return
-      void this.#retryUntilDone(() =>
-        this.#inOrder.run(sessionId, () => this.#failed(sessionId, turnId, error)),
-      )
+      void this.#work.inOrderUntilDone(sessionId, () => this.#failed(sessionId, turnId, error))
     })
   }
 
@@ -281,28 +266,28 @@ export class AgentRunner {
     await this.#processes.end(sessionId)
     if (!leases) return
     await leases.release(sessionId)
-    const state = await this.#state(sessionId).catch(nullIfMissing)
+    const state = await this.#turns.state(sessionId).catch(nullIfMissing)
     if (state && state.activeTurnId !== null) void this.attend(sessionId)
   }
 
   async #interrupt(sessionId: string, turnId: string): Promise<void> {
-    if ((await this.#activeTurn(sessionId)) !== turnId) return
+    if ((await this.#turns.active(sessionId)) !== turnId) return
     if (!(await this.#hasLease(sessionId, { do: 'interrupt', sessionId, turnId }))) return
     if (!(await this.#processes.interrupt(sessionId))) await this.#processes.end(sessionId)
-    await this.#endTurn(sessionId, turnId)
+    await this.#turns.end(sessionId, turnId)
     await this.#attend(sessionId)
   }
 
   async #clear(sessionId: string, turnId: string | undefined): Promise<void> {
     const { leases } = this.#options
-    const activeTurn = await this.#activeTurn(sessionId)
+    const activeTurn = await this.#turns.active(sessionId)
     // The agent of a later turn has the fresh context already.
     if (activeTurn !== null && activeTurn !== turnId) return
     if (activeTurn === null && leases && !(await leases.find(sessionId))) return
     const command: AgentCommand = { do: 'clear', sessionId, ...(turnId !== undefined && { turnId }) }
     if (!(await this.#hasLease(sessionId, command))) return
     await this.#processes.end(sessionId)
-    if (turnId !== undefined) await this.#endTurn(sessionId, turnId)
+    if (turnId !== undefined) await this.#turns.end(sessionId, turnId)
     await this.#attend(sessionId)
   }
 
@@ -334,7 +319,7 @@ export class AgentRunner {
   #onLeaseLost(sessionId: string): void {
     this.#options.leases?.forget(sessionId)
     this.#attended.delete(sessionId)
-    void this.#retryUntilDone(async () => {
+    void this.#work.untilDone(async () => {
       // Outside of the queue, because work in the queue may wait for this agent.
       await this.#processes.end(sessionId)
       await this.attend(sessionId)
@@ -343,10 +328,9 @@ export class AgentRunner {
 
   #onEvents(sessionId: string, events: SessionEvent[]): void {
     this.#options.live.finished(sessionId, events)
-    for (const event of events) {
-      if (event.type === 'turn_ended') this.#losses.delete(event.turnId)
-      if (event.type === 'user_message' && this.#unsure.delete(sessionId)) void this.attend(sessionId)
-    }
+    this.#turns.update(events)
+    const hasMessage = events.some(({ type }) => type === 'user_message')
+    if (hasMessage && this.#unsure.delete(sessionId)) void this.attend(sessionId)
   }
 
   /** Called with new durable events of an attended session. */
@@ -357,83 +341,36 @@ export class AgentRunner {
     if (!events.some((event) => isMessage(event) || (!isRunning && concernsLost(event)))) return
     if (this.#queued.has(sessionId)) return
     this.#queued.add(sessionId)
-    void this.#retryUntilDone(() =>
-      this.#inOrder.run(sessionId, async () => {
-        this.#queued.delete(sessionId)
-        if (this.#attended.get(sessionId)) await this.#attend(sessionId)
-      }),
-    )
+    void this.#work.inOrderUntilDone(sessionId, async () => {
+      this.#queued.delete(sessionId)
+      if (this.#attended.get(sessionId)) await this.#attend(sessionId)
+    })
   }
 
   /** Called when an agent has ended. What is pending stays pending, and its answer starts the agent again. */
   async #ended(sessionId: string, ending: AgentEnd, wasCurrent: boolean): Promise<void> {
     let isCounted = !wasCurrent
-    await this.#retryUntilDone(() =>
-      this.#inOrder.run(sessionId, async () => {
-        const session = this.#attended.get(sessionId)
-        if (!session || this.#processes.stopped || this.#processes.has(sessionId)) return
-        const turnId = await this.#activeTurn(sessionId)
-        if (!isCounted && turnId !== null) this.#markInterrupted(session, turnId, ending)
-        isCounted = true
-        const isHopeless = turnId !== null && (this.#losses.get(turnId) ?? 0) > MAX_LOSSES
-        if (!isHopeless) return this.#attend(sessionId)
-        await this.#failed(sessionId, turnId, new Error(session.unreportedLoss ?? 'The agent was lost.'))
-      }),
-    )
+    await this.#work.inOrderUntilDone(sessionId, async () => {
+      const session = this.#attended.get(sessionId)
+      if (!session || this.#processes.stopped || this.#processes.has(sessionId)) return
+      const turnId = await this.#turns.active(sessionId)
+      if (!isCounted && turnId !== null) this.#markInterrupted(session, turnId, ending)
+      isCounted = true
+      if (turnId === null || !this.#turns.isHopeless(turnId)) return this.#attend(sessionId)
+      await this.#failed(sessionId, turnId, new Error(session.unreportedLoss ?? 'The agent was lost.'))
+    })
   }
 
   #markInterrupted(session: AttendedSession, turnId: string, ending: AgentEnd): void {
     session.isInterrupted = true
     if (ending.how !== 'lost') return
     session.unreportedLoss = ending.message
-    this.#losses.set(turnId, (this.#losses.get(turnId) ?? 0) + 1)
+    this.#turns.countLoss(turnId)
   }
 
   async #failed(sessionId: string, turnId: string, error: unknown): Promise<void> {
-    const message = errorMessage(error)
-    await this.#processes.report(sessionId, [
-      { type: 'error', code: 'agent_failed', message, fatal: true },
-      { type: 'turn_ended', turnId, reason: 'error' },
-    ])
+    await this.#turns.fail(sessionId, turnId, error)
     await this.#attend(sessionId)
-  }
-
-  /** Does nothing if the turn has ended. A message may have started the next turn meanwhile, which is not affected. */
-  async #endTurn(
-    sessionId: string,
-    turnId: string,
-    end: Pick<EventOf<'turn_ended'>, 'reason' | 'cause'> = { reason: 'interrupted' },
-  ): Promise<void> {
-    if ((await this.#activeTurn(sessionId)) !== turnId) return
-    const left = this.#options.live.unfinished(sessionId)
-    await this.#processes.report(sessionId, [
-      ...left.map((event) => ({ ...event, turnId })),
-      { type: 'turn_ended', turnId, ...end },
-    ])
-  }
-
-  /** Reads the store: a command can arrive before the events that it is about. */
-  async #state(sessionId: string): Promise<SessionStateJson> {
-    return (await this.#options.desk.snapshot(sessionId, { fresh: true })).state
-  }
-
-  async #activeTurn(sessionId: string): Promise<string | null> {
-    return (await this.#state(sessionId)).activeTurnId
-  }
-
-  /** For callers inside the session's queue: the first attempt runs at once, retries are queued again. */
-  #runNowThenInOrder(sessionId: string, work: () => Promise<void>): Promise<void> {
-    let isFirst = true
-    return this.#retryUntilDone(() => {
-      if (!isFirst) return this.#inOrder.run(sessionId, work)
-      isFirst = false
-      return work()
-    })
-  }
-
-  /** Retries until it succeeds, or the session is deleted or owned by another process. Without retries a turn could stay open for ever. */
-  #retryUntilDone(work: () => Promise<void>): Promise<void> {
-    return this.#retry.attempt(() => work().catch(ignoreIfOver))
   }
 }
 
@@ -443,37 +380,4 @@ const TAKEN_OVER = 'The gateway that ran the agent is gone. Another one has take
 function runBefore(takeovers: number): PriorRun['run'] {
   if (takeovers === 0) return 'never'
   return takeovers === 1 ? 'maybe' : 'presumably'
-}
-
-function isActive(status: SessionStatus): boolean {
-  return status === 'running' || status === 'waiting'
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof AskbackError && error.code === 'not_found'
-}
-
-function isFenced(error: unknown): boolean {
-  return error instanceof AskbackError && error.code === 'forbidden'
-}
-
-function nullIfMissing(error: unknown): null {
-  if (isMissing(error)) return null
-  throw error
-}
-
-/** The session was deleted, or belongs to another process now. */
-function ignoreIfOver(error: unknown): void {
-  if (!isMissing(error) && !isFenced(error)) throw error
-}
-
-/** Whether the open turn has a settlement that its agent has not acted on, as far as the log shows (L10). */
-function hasUnusedSettlement(state: SessionStateJson): boolean {
-  const open = state.turns.find((turn) => turn.turnId !== null && turn.turnId === state.activeTurnId)
-  const ids = new Set(open?.items.map((item) => (item.type === 'interaction' ? item.interactionId : null)))
-  const ended = new Set(state.toolCalls.map((call) => (call.result ? call.toolCallId : null)))
-  return state.interactions.some(
-    ({ interactionId, toolCallId, settlement }) =>
-      ids.has(interactionId) && settlement !== 'superseded' && !ended.has(toolCallId),
-  )
 }
