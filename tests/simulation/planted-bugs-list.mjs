@@ -42,7 +42,7 @@ export const bugs = [
   },
   {
     name: 'short-page-is-the-end',
-    file: 'packages/core/src/desk/all-sessions.ts',
+    file: 'packages/core/src/desk/listeners.ts',
     from: 'for (const { sessionId, events } of changes) this.#publish(sessionId, events)\n    return true',
     to: 'for (const { sessionId, events } of changes) this.#publish(sessionId, events)\n    return changes.length === PAGE',
     why: 'A page of changes that is shorter than its limit, but not the last, ends the stream of all sessions.',
@@ -78,8 +78,8 @@ export const bugs = [
   {
     name: 'unknown-append-given-up',
     file: 'packages/core/src/desk/speculative.ts',
-    from: 'this.committed.doubt(sent)',
-    to: 'this.committed.abandon(sent)',
+    from: 'this.committed.doubt(own)',
+    to: 'this.committed.abandon(own)',
     why: 'An append of unknown outcome is treated as not written, so its waiters are not resolved.',
   },
   {
@@ -127,8 +127,8 @@ export const bugs = [
   {
     name: 'claim-without-fence',
     file: 'packages/core/src/desk/command-loop.ts',
-    from: 'const fence = own ?? claims.find((waiter) => waiter.fence)?.fence',
-    to: 'const fence = own',
+    from: 'const fence = ownFence ?? claims.find((waiter) => waiter.fence)?.fence',
+    to: 'const fence = ownFence',
     why: 'A process whose session was taken over claims an approval for its own agent.',
   },
   {
@@ -148,8 +148,8 @@ export const bugs = [
   {
     name: 'acknowledged-append-skips-earlier',
     file: 'packages/core/src/desk/committed.ts',
-    from: 'if (sent.events[0]!.seq === (this.#head?.seq ?? 0) + 1) return this.#advance(sent.events)',
-    to: 'if (sent.events[0]!.seq > (this.#head?.seq ?? 0)) return this.#advance(sent.events)',
+    from: 'if (sent.events[0]!.seq === (this.#head?.seq ?? 0) + 1)',
+    to: 'if (sent.events[0]!.seq > (this.#head?.seq ?? 0))',
     why: 'An acknowledged append is delivered before an earlier one whose reply was lost.',
   },
   {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Change, Store } from '../store/store.js'
 import { fakeClock } from '../testing/fake-clock.js'
 import { memoryStore } from '../store/memory-store.js'
-import { AllSessions } from './all-sessions.js'
+import { AllSessions } from './listeners.js'
 import { createDesk } from './desk.js'
 import { tick } from './test-desk.test.helper.js'
 

@@ -16,6 +16,7 @@ import {
   sessionOf,
   sessionTagsInput,
   type AdoptBody,
+  type AuditAct,
   type CreateSessionBody,
   type Interaction,
   type MessageBody,
@@ -41,17 +42,20 @@ import {
 } from '../decide/caller.js'
 import type { Command, ReportedEvent } from '../decide/command.js'
 import type { InteractionKind } from '../kinds/kinds.js'
+import { ruleKey } from '../decide/rules.js'
 import { optional } from '../optional.js'
-import { answerToolCall, checkKnownByCall, type ToolCallAnswer } from './commands/answer-tool-call.js'
 import { createSession, ensureSession } from './commands/create-session.js'
-import { deleteRule } from './commands/delete-rule.js'
 import { openInteraction, type RequestLimits } from './commands/open.js'
-import { reportToolCall } from './commands/report-tool-call.js'
-import type { ControlResult, Opened, WaitOptions } from './desk-options.js'
+import {
+  answerToolCall,
+  checkKnownByCall,
+  reportToolCall,
+  type ToolCallAnswer,
+} from './commands/tool-calls.js'
+import { checkId, type ControlResult, type Opened, type WaitOptions } from './desk-options.js'
 import { DeskReader } from './desk-reader.js'
 import type { Engine } from './engine.js'
-import { checkId } from './errors.js'
-import { keyOf, sessionKey } from './idempotency.js'
+import { keyOf, recall, recordOf, sessionKey } from './idempotency.js'
 import type { Maintenance } from './maintenance.js'
 import { SessionHandle, type SessionDefaults } from './session.js'
 import { settlementOf, type Settlement } from './settlement.js'
@@ -350,4 +354,32 @@ export class BoundDesk<Who extends Caller = Caller> extends DeskReader {
 function personOf({ by }: Caller) {
   if (by) return by
   throw new AskbackError('invalid_request', 'This needs a person: use desk.as({ by: { id } }).')
+}
+
+async function deleteRule(
+  { options }: Engine,
+  { by, via = 'direct' }: Caller,
+  id: string,
+  { idempotencyKey }: Repeatable,
+): Promise<void> {
+  const { kv } = options.store
+  const seen = idempotencyKey === undefined ? undefined : keyOf(`key/rule/${idempotencyKey}`, { id })
+  if (seen && (await recall(options, seen))) return
+  const key = ruleKey(id)
+  let deleted = false
+  while (!deleted) {
+    const entry = key === null ? null : await kv.get(key)
+    if (!entry) throw new AskbackError('not_found', `There is no rule ${id}.`)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only `ruleWrite` writes these entries
+    const { sessionId } = Object(entry.value) as { sessionId?: string }
+    const act: AuditAct = {
+      at: options.clock.now(),
+      act: 'rule_deleted',
+      via,
+      subject: id,
+      ...optional({ by, sessionId }),
+    }
+    deleted = await kv.put(entry.key, null, entry.version, act)
+  }
+  if (seen) await kv.put(seen.key, recordOf(seen, { events: [] }, []).value, null)
 }

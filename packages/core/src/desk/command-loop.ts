@@ -12,10 +12,10 @@ import type { InteractionKind } from '../kinds/kinds.js'
 import { optional } from '../optional.js'
 import type { AppendResult, Fence, KvWrite, Store } from '../store/store.js'
 import { OwnAppend } from './committed.js'
-import { fencedError, sessionNotFound } from './errors.js'
+import { fencedError, sessionNotFound } from './desk-options.js'
 import { recall, recordOf, refusalOf, type CommandResult, type IdempotencyKey } from './idempotency.js'
 import type { Listeners } from './listeners.js'
-import { interactionIn, lookUp, type EditCheck, type LookupResult } from './lookups.js'
+import { interactionIn, lookUp, unlessChanged, type EditCheck, type LookupResult } from './lookups.js'
 import type { SessionCache } from './session-cache.js'
 import { Contention, SessionQueue, type ContentionPorts } from './session-lock.js'
 import type { Speculative } from './speculative.js'
@@ -376,27 +376,4 @@ export class CommandLoop {
 
 export function exists(state: SessionState): boolean {
   return state.seq > 0 && !state.ended
-}
-
-/** What was looked up, or `null` if the state changed meanwhile: what was read from the store does not include what was appended since. */
-async function unlessChanged(log: Speculative, looking: Promise<LookupResult>): Promise<LookupResult | null> {
-  const { seq } = log.state
-  const window = windowOf(log.state)
-  const found = await looking
-  const hasChanged = log.stale || windowOf(log.state) !== window
-  return hasChanged || (isOutsideWindow(found) && log.state.seq !== seq) ? null : found
-}
-
-/** Changes when turns enter or leave the window. */
-function windowOf({ trimmed, turns }: SessionState): string {
-  return trimmed ? `${turns.length} ${turns.at(-1)?.key}` : ''
-}
-
-function isOutsideWindow({ found, knownCalls, placeholders, imported }: LookupResult): boolean {
-  return (
-    found !== undefined ||
-    (knownCalls?.size ?? 0) > 0 ||
-    (placeholders?.size ?? 0) > 0 ||
-    imported !== undefined
-  )
 }

@@ -1,6 +1,5 @@
 import { AskbackError, type SessionEvent } from '@askback/protocol'
 import type { Store } from '../store/store.js'
-import { eventTexts } from './event-texts.js'
 
 declare const durable: unique symbol
 
@@ -370,4 +369,20 @@ function noTexts(): string[] {
 function durableSeq(seq: number): DurableSeq {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type is only a mark; `Committed` calls this for events that it has read or appended
   return seq as DurableSeq
+}
+
+const textsByEvents = new WeakMap<readonly SessionEvent[], string[]>()
+
+/** The texts of `eventTexts`, if they were made before. */
+export function knownTexts(events: readonly SessionEvent[]): string[] | undefined {
+  return textsByEvents.get(events)
+}
+
+/** The events of an append as JSON. Made on first use, once for the store and all streams. */
+export function eventTexts(events: readonly SessionEvent[]): string[] {
+  const known = textsByEvents.get(events)
+  if (known) return known
+  const texts = events.map((event) => JSON.stringify(event))
+  textsByEvents.set(events, texts)
+  return texts
 }

@@ -16,14 +16,31 @@ import { RULES_PREFIX, type ApprovalRule } from '../decide/rules.js'
 import { promptFor } from '../kinds/describe-kind.js'
 import { parseInput as parse } from '../kinds/kinds.js'
 import { optional } from '../optional.js'
-import type { Page, SessionRow } from '../store/store.js'
-import type { AllSessionsListener } from './all-sessions.js'
+import type { Page, SessionRow, Store } from '../store/store.js'
 import type { Follower, Head } from './committed.js'
-import { checkFollower, checkListener, type ReadOptions, type SessionSnapshot } from './desk-options.js'
+import {
+  checkFollower,
+  checkId,
+  checkListener,
+  type ReadOptions,
+  type SessionSnapshot,
+} from './desk-options.js'
 import type { Engine } from './engine.js'
-import { checkId } from './errors.js'
-import { pendingPage, pendingTotals, type InboxPage, type PendingPage } from './inbox.js'
-import type { GoneListener, Listener } from './listeners.js'
+import type { AllSessionsListener, GoneListener, Listener } from './listeners.js'
+
+/** A page of pending interactions, oldest first. */
+export interface PendingPage {
+  interactions: Interaction[]
+  next: string | null
+}
+
+/** A page of what is pending in all sessions. */
+export interface InboxPage extends PendingPage {
+  /** Number of pending interactions on all pages. */
+  total: number
+  /** The same by session; sessions without pending interactions are left out. */
+  perSession: Readonly<Record<string, number>>
+}
 
 /** The reads of a desk, which are the same for all callers. */
 export class DeskReader {
@@ -155,4 +172,29 @@ export class DeskReader {
   refresh(sessionId: string): Promise<void> {
     return this.#engine.refresh(sessionId)
   }
+}
+
+async function pendingPage(
+  store: Store,
+  filter: { sessionId?: string; after?: string; limit?: number },
+  view: (item: Interaction) => Interaction,
+): Promise<PendingPage> {
+  const { limit = 100, ...rest } = optional(parse(pageInput, filter, 'the query'))
+  const { items, next } = await store.pending({ ...rest, limit })
+  return { interactions: items.map(view), next }
+}
+
+type PendingTotals = Readonly<Pick<InboxPage, 'total' | 'perSession'>>
+
+/** A store may return the same map while nothing changes; copying the counts of ten thousand sessions per page is slow. */
+const totalsByCounts = new WeakMap<ReadonlyMap<string, number>, PendingTotals>()
+
+async function pendingTotals(store: Store): Promise<PendingTotals> {
+  const counts = await store.pendingCounts()
+  const known = totalsByCounts.get(counts)
+  if (known) return known
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  const totals = { total, perSession: Object.fromEntries(counts) }
+  totalsByCounts.set(counts, totals)
+  return totals
 }

@@ -1,7 +1,6 @@
 import { viewInteraction, type Interaction, type SessionState } from '@askback/protocol'
 import type { Command } from '../decide/command.js'
 import type { AppendNotice } from '../store/store.js'
-import { AllSessions } from './all-sessions.js'
 import {
   CommandLoop,
   exists,
@@ -11,9 +10,9 @@ import {
 } from './command-loop.js'
 import type { Follower, Head } from './committed.js'
 import { Deadlines } from './deadlines.js'
-import { checkId, closedError, sessionNotFound } from './errors.js'
+import { checkId, closedError, sessionNotFound } from './desk-options.js'
 import type { CommandResult } from './idempotency.js'
-import { Listeners, type GoneListener, type Listener } from './listeners.js'
+import { AllSessions, Listeners, type GoneListener, type Listener } from './listeners.js'
 import { SessionCache } from './session-cache.js'
 import type { Speculative } from './speculative.js'
 import { Waiters } from './waiters.js'

@@ -168,3 +168,29 @@ export function interactionIn(
 ): Interaction | undefined {
   return state.interactions.get(interactionId) ?? (found?.interactionId === interactionId ? found : undefined)
 }
+
+/** What was looked up, or `null` if the state changed meanwhile: what was read from the store does not include what was appended since. */
+export async function unlessChanged(
+  log: Speculative,
+  looking: Promise<LookupResult>,
+): Promise<LookupResult | null> {
+  const { seq } = log.state
+  const window = windowOf(log.state)
+  const found = await looking
+  const hasChanged = log.stale || windowOf(log.state) !== window
+  return hasChanged || (isOutsideWindow(found) && log.state.seq !== seq) ? null : found
+}
+
+/** Changes when turns enter or leave the window. */
+function windowOf({ trimmed, turns }: SessionState): string {
+  return trimmed ? `${turns.length} ${turns.at(-1)?.key}` : ''
+}
+
+function isOutsideWindow({ found, knownCalls, placeholders, imported }: LookupResult): boolean {
+  return (
+    found !== undefined ||
+    (knownCalls?.size ?? 0) > 0 ||
+    (placeholders?.size ?? 0) > 0 ||
+    imported !== undefined
+  )
+}

@@ -11,8 +11,7 @@ import {
   type SessionStateJson,
 } from '@askback/protocol'
 import type { Append, AppendResult, Snapshot, Store } from '../store/store.js'
-import { knownTexts } from './event-texts.js'
-import { LOG_PAGE, readAfter, type Committed, type Head, type OwnAppend } from './committed.js'
+import { knownTexts, LOG_PAGE, readAfter, type Committed, type Head, type OwnAppend } from './committed.js'
 
 /** A cold start reads at most about this many events after its snapshot, or four times as many as the snapshot holds things. */
 const EVENTS_PER_SNAPSHOT = 250

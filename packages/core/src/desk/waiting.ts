@@ -1,7 +1,7 @@
 import type { Interaction, SessionEvent, SessionState } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol'
 import type { Fence } from '../store/store.js'
-import { checkId } from './errors.js'
+import { checkId } from './desk-options.js'
 import type { CommittedSettlements } from './command-loop.js'
 import type { Engine } from './engine.js'
 import type { Speculative } from './speculative.js'

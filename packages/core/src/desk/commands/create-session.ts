@@ -1,4 +1,5 @@
 import { AskbackError, sessionOf, type CreateSessionBody, type Session } from '@askback/protocol'
+import { Adoption } from '../../adopt/adoption.js'
 import { actedBy, type Caller } from '../../decide/caller.js'
 import { realFolder } from '../../decide/resolve-path.js'
 import { optional } from '../../optional.js'
@@ -57,16 +58,12 @@ export async function ensureSession(
 }
 
 /** Undefined on a host without a file system, where no edit counts as inside the folder. */
-export async function realCwdOf(engine: Engine, cwd: string | undefined): Promise<string | null | undefined> {
+async function realCwdOf(engine: Engine, cwd: string | undefined): Promise<string | null | undefined> {
   const { readLink } = engine.options.edits
   return cwd === undefined || !readLink ? undefined : realFolder(cwd, readLink)
 }
 
-export async function checkSessionLimit(
-  engine: Engine,
-  sessionId: string,
-  maxSessions: number,
-): Promise<void> {
+async function checkSessionLimit(engine: Engine, sessionId: string, maxSessions: number): Promise<void> {
   refuseAboveLimit(engine, sessionId, maxSessions, await engine.options.store.countSessions())
 }
 
@@ -88,7 +85,7 @@ function refuseAboveLimit(
  * Sessions that are being created count, so that concurrent calls cannot exceed the limit together. Calls that create the same
  * session count once.
  */
-export async function withinSessionLimit<T>(
+async function withinSessionLimit<T>(
   engine: Engine,
   sessionId: string,
   maxSessions: number,
@@ -115,4 +112,21 @@ function checkedId(id: string): string {
     'invalid_request',
     'A session id has 1 to 200 letters, digits, "_", "-", ".", ":" or "@".',
   )
+}
+
+/** Adoption on a desk's engine. */
+export function adoptionOn(engine: Engine, maxSessions: number): Adoption {
+  const { store, clock, onError } = engine.options
+  return new Adoption({
+    store,
+    clock,
+    onError,
+    isClosed: () => engine.closed,
+    run: (sessionId, command) => engine.run(sessionId, command),
+    follow: (sessionId, follower) => engine.follow(sessionId, follower),
+    agentSessionId: (sessionId) => engine.read(sessionId, (state) => state.agentSessionId),
+    realFolder: (cwd) => realCwdOf(engine, cwd),
+    withinSessionLimit: (sessionId, begin) => withinSessionLimit(engine, sessionId, maxSessions, begin),
+    checkSessionLimit: (sessionId) => checkSessionLimit(engine, sessionId, maxSessions),
+  })
 }
