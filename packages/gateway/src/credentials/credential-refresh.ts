@@ -67,6 +67,7 @@ export class CredentialRefresh {
   #running: Promise<void> | null = null
   #isRequested = false
   #cancelPoll: (() => void) | null = null
+  readonly #stopWatchingExpiry: () => void
   #isClosed = false
 
   constructor(options: CredentialRefreshOptions) {
@@ -75,6 +76,8 @@ export class CredentialRefresh {
     options.bus?.on(({ type }) => {
       if (type === 'credentials') void this.run()
     })
+    // A refresh also ends what a login has open when the login expires.
+    this.#stopWatchingExpiry = options.stored.watchExpiry(() => void this.run())
     if (options.store.shared) this.#poll()
   }
 
@@ -94,6 +97,7 @@ export class CredentialRefresh {
   close(): void {
     this.#isClosed = true
     this.#cancelPoll?.()
+    this.#stopWatchingExpiry()
   }
 
   async #runWhileRequested(): Promise<void> {

@@ -31,6 +31,8 @@ export class StoredCredentials {
   }
   /** Counts the writes of this process: a list that was read while one happened may lack it, and is read again. */
   #writes = 0
+  #onExpiry: (() => void) | null = null
+  #cancelExpiry = () => {}
 
   private constructor(store: Store, clock: Clock, isRevoked: (personId: string) => boolean) {
     this.#store = store
@@ -72,6 +74,16 @@ export class StoredCredentials {
     return this.#current(via, key.slice(PREFIX[via].length)) !== null
   }
 
+  /** Calls back whenever a credential has expired, until the returned function is called. */
+  watchExpiry(listener: () => void): () => void {
+    this.#onExpiry = listener
+    this.#scheduleExpiry()
+    return () => {
+      this.#onExpiry = null
+      this.#cancelExpiry()
+    }
+  }
+
   async add(via: CredentialVia, token: string, added: StoredCredential, act: AuditAct): Promise<void> {
     const key = PREFIX[via] + hashOf(token)
     const value = copyJson(added)
@@ -81,6 +93,7 @@ export class StoredCredentials {
     }
     this.#writes++
     this.#cache(via, key, added)
+    this.#scheduleExpiry()
   }
 
   list(via: CredentialVia): StoredCredential[] {
@@ -158,6 +171,7 @@ export class StoredCredentials {
       for (const [hash, { credential }] of before) if (!this.#found[via].has(hash)) gone.push(credential.key)
     }
     for (const key of expired) await this.#delete(key)
+    this.#scheduleExpiry()
     return gone
   }
 
@@ -172,6 +186,16 @@ export class StoredCredentials {
   #cache(via: CredentialVia, key: string, stored: StoredCredential): void {
     const credential = personCredential(stored.by, via, key)
     this.#found[via].set(key.slice(PREFIX[via].length), { stored, credential })
+  }
+
+  #scheduleExpiry(): void {
+    this.#cancelExpiry()
+    if (!this.#onExpiry) return
+    const next = this.list('web').reduce(
+      (first, { expiresAt = Infinity }) => Math.min(first, expiresAt),
+      Infinity,
+    )
+    if (next < Infinity) this.#cancelExpiry = this.#clock.alarm(next, this.#onExpiry)
   }
 
   /** Audit acts are written together with a key only, so one that deletes nothing needs a key of its own. */

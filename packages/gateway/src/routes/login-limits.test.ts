@@ -17,6 +17,24 @@ const code = () => gateway.credentials.createLoginCode(gateway.credentials.owner
 const logIn = (with_ = code(), headers: Record<string, string> = {}) =>
   stranger.post<{ person: unknown; proof: string }>('/api/login', { code: with_ }, headers)
 
+it('a login that ends by its age closes what it has open, at once', async () => {
+  const { logins } = gateway.credentials
+  const DAY_MS = 24 * 3_600_000
+  const ended: string[] = []
+  gateway.credentials.onRevoked((key) => ended.push(key))
+  const keyOf = (cookie: string) => logins.find(cookie)!.key
+  const first = keyOf((await logins.logIn(code()))!.cookie)
+  clock.advance(DAY_MS)
+  const second = keyOf((await logins.logIn(code()))!.cookie)
+  clock.advance(29 * DAY_MS - 1)
+  expect(ended).toEqual([])
+  clock.advance(1)
+  await expect.poll(() => ended).toEqual([first])
+  await gateway.credentials.refresh()
+  clock.advance(DAY_MS)
+  await expect.poll(() => ended).toEqual([first, second])
+})
+
 describe('failed logins', () => {
   const wrong = () => new Api(gateway, 'wrong').get('/api/sessions')
 
