@@ -2,7 +2,6 @@ import {
   AskbackError,
   hasAnswer,
   interactionInError,
-  spellOut,
   spellOutLine,
   type Interaction,
   type Json,
@@ -43,7 +42,13 @@ export async function answer(args: string[]): Promise<number> {
       ? readAnswer(interaction, { words, message, scope, updatedInput })
       : jsonArgument(values.answer, '--answer')
   if (allowsAgent(interaction, given)) {
-    process.stderr.write(`${wholeRequest(interaction, given)}\n`)
+    // Everything that this answer would approve, uncut: `askback pending` shows only the beginning.
+    const { interactionText } = await import('@askback/connectors/terminal')
+    // Only a terminal continues a long line at the left edge.
+    const { columns = Infinity } = process.stderr
+    const updated = interaction.kind === 'approval' ? fieldOf(given, 'updatedInput') : undefined
+    const text = interactionText(interaction, { columns, now: Date.now(), updatedInput: updated })
+    process.stderr.write(`${text}\n`)
     if (!values.yes && process.stdin.isTTY && !(await confirm('Approve this?'))) {
       say('Nothing was sent. The request still waits.')
       return EXIT_CANCELLED
@@ -68,18 +73,6 @@ export function allowsAgent({ kind }: Interaction, answer: Json): boolean {
   if (kind === 'question' || kind === 'form') return false
   const decision = fieldOf(answer, 'decision')
   return !((kind === 'approval' && decision === 'deny') || (kind === 'plan_review' && decision === 'adjust'))
-}
-
-/** Everything that an answer would approve, uncut: `askback pending` shows only the beginning. */
-export function wholeRequest({ kind, toolName, request }: Interaction, answer: Json): string {
-  const plan = kind === 'plan_review' ? fieldOf(request, 'plan') : undefined
-  const updated = kind === 'approval' ? fieldOf(answer, 'updatedInput') : undefined
-  const text = typeof plan === 'string' ? plan : JSON.stringify(request, null, 2)
-  const lines = [
-    `${toolName}:\n${text}`,
-    ...(updated === undefined ? [] : [`With this input instead:\n${JSON.stringify(updated, null, 2)}`]),
-  ]
-  return spellOut(lines.join('\n'), 'code')
 }
 
 /** Repeats the replies to questions, so that a person notices a word that was not read as the option they meant. */

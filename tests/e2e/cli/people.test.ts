@@ -215,6 +215,33 @@ it('lists a long request on one line that fits, and all of it as JSON', async ()
 })
 
 it.each([
+  ['y', 'approved'],
+  ['yes', 'approved'],
+  ['', 'pending'],
+  ['n', 'pending'],
+  ['approve', 'pending'],
+  ['\u0003', 'pending'],
+  ['\u0004', 'pending'],
+])(
+  'answer shows the whole request in a terminal, and approves only after a yes: %j',
+  async (typed, state) => {
+    const gateway = shared()
+    const path = `/api/sessions/${await gateway.session()}/interactions`
+    const { interaction } = (
+      await gateway.call<{ interaction: Interaction }>('POST', path, { body: approval })
+    ).body
+    const { interactionId } = interaction
+    const terminal = new PseudoTerminal(['answer', interactionId, 'approve', '--data', gateway.data], {})
+    await terminal.expectText(/── Approve deploy\?[^]*n:[^]*1[^]*Approve this\? \[y\/N\] $/)
+    expect((await interactionOf(gateway, interactionId)).status).toBe('pending')
+    terminal.press(/^\w*$/.test(typed) ? `${typed}\r` : typed)
+    expect(await terminal.ended).toBe(state === 'approved' ? 0 : 4)
+    const { status, settlement = status } = await interactionOf(gateway, interactionId)
+    expect(settlement).toBe(state)
+  },
+)
+
+it.each([
   ['plan', plan, '# Plan'],
   ['form', form, 'Settings'],
   ['call', approval, 'deploy {"n":1}'],

@@ -1,1 +1,2 @@
+export { interactionText } from './interaction-text.js'
 export { terminalConnector, type TerminalConnector, type TerminalOptions } from './terminal.js'
