@@ -35,6 +35,16 @@ export function changesInPreview(preview: Json): PreviewedChange[] | null {
   return parsed.success ? parsed.data.diffs : null
 }
 
+/**
+ * The name of a field of the input, as a card shows it. The agent chooses it, so an unusual one is quoted: then it is visible,
+ * and cannot imitate a label of Askback.
+ *
+ * @internal
+ */
+export function shownFieldName(name: string): string {
+  return /^[\w$.-]{1,64}$/.test(name) ? name : JSON.stringify(name)
+}
+
 export type ApprovalScope = z.infer<typeof approvalScope>
 export type ApprovalRequest = z.infer<typeof approvalRequest>
 export type ApprovalAnswer = z.infer<typeof approvalAnswer>

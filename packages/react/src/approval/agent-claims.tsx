@@ -90,9 +90,7 @@ function Claim({ children }: { children: ReactNode }) {
 
 function editsIn(preview: Json): FileEdit[] | null {
   const changes = changesInPreview(preview)
-  return (
-    changes?.map(({ path, oldText, newText }) => ({ note: path, before: oldText, after: newText })) ?? null
-  )
+  return changes?.map(({ path, oldText, newText }) => ({ path, before: oldText, after: newText })) ?? null
 }
 
 /** Rules that the agent suggests. They can't be chosen, as a rule here is always about one exact input. */

@@ -6,7 +6,7 @@ import { MustSee } from '../guard/must-see.js'
 import { browserStorage } from '../local-storage.js'
 import { commandIn, textOf } from './describe-call.js'
 import { countChanges, diffRows, type DiffRow } from './diff-rows.js'
-import { DiffView } from './diff-view.js'
+import { DiffView, type FileDiff } from './diff-view.js'
 import { fileEdits, type FileEdit } from './file-edits.js'
 import { JsonTree } from './json-tree.js'
 import { LongText } from './long-text.js'
@@ -87,7 +87,7 @@ export function EditInput({ title, edits }: { title: ReactNode; edits: FileEdit[
   )
 }
 
-function useDiffs(edits: FileEdit[]): { rows: DiffRow[]; note?: string | undefined }[] | null {
+function useDiffs(edits: FileEdit[]): FileDiff[] | null {
   const [done, setDone] = useState<{ edits: FileEdit[]; rows: DiffRow[][] } | null>(null)
   useEffect(() => {
     let isOutdated = false
@@ -97,7 +97,7 @@ function useDiffs(edits: FileEdit[]): { rows: DiffRow[]; note?: string | undefin
     }
   }, [edits])
   return useMemo(
-    () => (done?.edits === edits ? done.rows.map((rows, at) => ({ rows, note: edits[at]?.note })) : null),
+    () => (done?.edits === edits ? done.rows.map((rows, at) => ({ ...edits[at], rows })) : null),
     [done, edits],
   )
 }

@@ -1,19 +1,25 @@
 import { useContext, useMemo, useState } from 'react'
 import { CardGuardContext, useMustSee } from '../guard/card-guard.js'
 import { ShowAll } from '../guard/must-see.js'
+import type { FileEdit } from './file-edits.js'
 import { foldRows, pairRows, type DiffItem, type DiffPair, type DiffRow } from './diff-rows.js'
 import { useLabels, type Label } from '../labels.js'
 import { SafeText } from './safe-text.js'
 import { formatBlankLines, formatCount, formatLines } from './text-labels.js'
 
 export interface DiffViewProps {
-  diffs: { rows: DiffRow[]; note?: string | undefined }[]
+  diffs: FileDiff[]
   /**
    * Shows both sides next to each other.
    *
    * @default false
    */
   isSplit?: boolean
+}
+
+/** The rows of one edit, and the file that it changes. */
+export interface FileDiff extends Pick<FileEdit, 'note' | 'path' | 'movedTo'> {
+  rows: DiffRow[]
 }
 
 /** A diff with more items than this is folded after `FIRST_ITEMS`. */
@@ -37,13 +43,13 @@ export function DiffView({ diffs, isSplit = false }: DiffViewProps) {
         role="group"
         aria-label={t('Changes')}
       >
-        {diffs.map(({ note }, index) => {
+        {diffs.map((diff, index) => {
           const head = heads[index]!
           // Content that opens later needs an element of its own: see `useMustSee`.
           const tail = isWhole ? folded[index]!.slice(head.length) : []
           return (
             <table key={index} className="ab-diff" data-split={isSplit || undefined}>
-              {note !== undefined && note !== '' && <FileNote note={note} />}
+              {(diff.note ?? diff.path) !== undefined && <FileNote diff={diff} />}
               {head.length > 0 && <DiffItems items={head} isSplit={isSplit} />}
               {tail.length > 0 && <DiffItems items={tail} isSplit={isSplit} />}
             </table>
@@ -73,11 +79,26 @@ function firstItems(diffs: DiffItem[][], amount: number): DiffItem[][] {
   })
 }
 
-function FileNote({ note }: { note: string }) {
+function FileNote({ diff: { note, path, movedTo } }: { diff: FileDiff }) {
+  const t = useLabels()
   return (
     <caption ref={useMustSee()} className="ab-diff-note">
-      <SafeText text={note} as="code" />
+      {note && t(note)} {path !== undefined && <FilePath path={path} />}
+      {movedTo !== undefined && (
+        <>
+          {` ${t('moved to')} `}
+          <FilePath path={movedTo} />
+        </>
+      )}
     </caption>
+  )
+}
+
+function FilePath({ path }: { path: string }) {
+  return (
+    <code className="ab-inline-code">
+      <SafeText text={path} as="code" />
+    </code>
   )
 }
 

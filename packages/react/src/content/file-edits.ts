@@ -10,9 +10,14 @@ export type FileEdit = (
     }
   | { patch: string }
 ) & {
-  /** The file, if the input changes several; or that every occurrence of the text is replaced. */
-  note?: string
+  /** What kind of change it is, in words of this page. */
+  note?: DiffNote
+  /** The file, if the input changes several. Kept apart from `note`, whose words a path could imitate. */
+  path?: string
+  movedTo?: string
 }
+
+export type DiffNote = 'Everywhere in the file' | 'New file' | 'Deleted' | 'A cell' | 'A new cell'
 
 /** No file system allows longer paths, and the title of a frame has room for this much. */
 const MAX_PATH_CHARACTERS = 4096
@@ -55,16 +60,20 @@ function readEdit(input: Json, alsoKnown: string[]): FileEdit | null {
   return { before, after, ...(everywhere && { note: 'Everywhere in the file' }) }
 }
 
-/** A change of a notebook cell. The input does not contain the previous text. */
+/**
+ * A cell of a notebook that is replaced or inserted. The input does not contain the previous text. A deletion has no new
+ * text, so it is shown as JSON, as is everything else that would need more words than `note`.
+ */
 function readNotebookEdit(input: Json): FileEdit | null {
-  const names = ['notebook_path', 'new_source', 'cell_id', 'cell_type', 'edit_mode']
+  const names = ['notebook_path', 'new_source', 'cell_id', 'edit_mode']
   const after = textOf(input, 'new_source')
   const path = textOf(input, 'notebook_path')
   if (after === undefined || path === undefined || path.length > MAX_PATH_CHARACTERS) return null
-  if (!hasOnlyFields(input, names)) return null
-  const details = ['edit_mode', 'cell_id', 'cell_type'].filter((name) => fieldOf(input, name) !== undefined)
-  if (details.some((name) => textOf(input, name) === undefined)) return null
-  return { before: '', after, note: details.map((name) => `${name}: ${textOf(input, name)}`).join(', ') }
+  const [cell, mode] = [fieldOf(input, 'cell_id'), fieldOf(input, 'edit_mode') ?? 'replace']
+  if (!hasOnlyFields(input, names) || (cell !== undefined && typeof cell !== 'string')) return null
+  if (mode !== 'replace' && mode !== 'insert') return null
+  const note = mode === 'insert' ? 'A new cell' : 'A cell'
+  return { before: '', after, note, ...(cell !== undefined && { path: cell }) }
 }
 
 /** A patch of Codex: added and deleted files are given as text, changed ones as unified diffs. */
@@ -86,11 +95,11 @@ function readPatch(change: Json): FileEdit | null {
     return null
   switch (fieldOf(kind, 'type')) {
     case 'add':
-      return moved === null ? { before: '', after: diff, firstLine: 1, note: `New file: ${path}` } : null
+      return moved === null ? { before: '', after: diff, firstLine: 1, note: 'New file', path } : null
     case 'delete':
-      return moved === null ? { before: diff, after: '', firstLine: 1, note: `Deleted: ${path}` } : null
+      return moved === null ? { before: diff, after: '', firstLine: 1, note: 'Deleted', path } : null
     case 'update':
-      return { patch: diff, note: moved === null ? path : `${path}, moved to ${moved}` }
+      return { patch: diff, path, ...(moved !== null && { movedTo: moved }) }
     default:
       return null
   }

@@ -1,4 +1,4 @@
-import type { Json } from '@askback/protocol'
+import { shownFieldName, type Json } from '@askback/protocol'
 import { ChevronRightIcon } from '../icons.js'
 import { useState } from 'react'
 import { useObstacle } from '../guard/card-guard.js'
@@ -44,7 +44,7 @@ function Branch({ value, name }: { value: Json[] | { [key: string]: Json }; name
           onClick={() => setOpen(!isOpen)}
         >
           <ChevronRightIcon aria-hidden />
-          <SafeText text={name} as="code" />
+          <SafeText text={shownFieldName(name)} as="code" />
           <span className="ab-quiet">{amount}</span>
         </button>
       )}
@@ -64,7 +64,7 @@ function Name({ name }: { name: string | undefined }) {
   if (name === undefined) return null
   return (
     <span className="ab-json-name">
-      <SafeText text={name} as="code" />
+      <SafeText text={shownFieldName(name)} as="code" />
     </span>
   )
 }
