@@ -33,21 +33,36 @@ export const requestSource = z.enum(['cli', 'http', 'mcp', 'hook'])
  */
 export const anchor = z.enum(['exact', 'matched', 'own'])
 
+/**
+ * What the gateway itself tells the person about a request. Only code inside the gateway can add one, so a surface may show
+ * its text as Askback's own words: `request` holds nothing but words of the agent.
+ */
+export const requestNote = z.enum(['only_always', 'not_as_approved'])
+
+/** The text of each note. */
+export const requestNoteTexts = {
+  only_always:
+    'The agent offers only “always” for this call. Askback grants no more than you approve, so approving will cancel the call.',
+  not_as_approved: 'This is not the call that was approved before the restart.',
+} as const satisfies Record<z.infer<typeof requestNote>, string>
+
 export type Presentation = z.infer<typeof presentation>
 export type SettlementKind = z.infer<typeof settlementKind>
 export type Via = z.infer<typeof via>
 export type Actor = z.infer<typeof actor>
 export type OnTimeout = z.infer<typeof onTimeout>
 export type RequestSource = z.infer<typeof requestSource>
+export type RequestNote = z.infer<typeof requestNote>
 export type Anchor = z.infer<typeof anchor>
 
-/** Who asked, in the event of a request and in its interaction. */
+/** Who asked, and what the gateway says about it, in the event of a request and in its interaction. */
 export const asker = {
   /** The subagent that asked. */
   agentId: z.string().optional(),
   /** The credential that asked. When it reads the settlement, that counts as a claim (L10). */
   openedBy: z.string().optional(),
   source: requestSource.optional(),
+  notes: z.array(requestNote).optional(),
 }
 
 /** One request to a person and, once it is settled, its settlement. Times are epoch milliseconds of server time. */

@@ -161,6 +161,7 @@ function copyWithStatus(from: Omit<Interaction, 'status'>, status: Interaction['
   if (from.agentId !== undefined) item.agentId = from.agentId
   if (from.openedBy !== undefined) item.openedBy = from.openedBy
   if (from.source !== undefined) item.source = from.source
+  if (from.notes !== undefined) item.notes = from.notes
   if (from.turnId !== undefined) item.turnId = from.turnId
   if (from.responseId !== undefined) item.responseId = from.responseId
   if (from.settlement !== undefined) item.settlement = from.settlement

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { approvalScope } from './approval.js'
 import { sessionEvent, toolCallSource, type NewEventOf } from './events.js'
-import { requestSource, via } from './interaction.js'
+import { requestNote, requestSource, via } from './interaction.js'
 import { json } from './json.js'
 import { permissionMode } from './session.js'
 
@@ -183,6 +183,8 @@ export const openInput = openBody.extend({
   /** What the tool would write to, relative to the session's folder, if the adapter knows. Otherwise its name and input tell. */
   edit: z.enum(['inside', 'outside', 'plan_file', 'none']).optional(),
   source: requestSource.optional(),
+  /** What the person must know about the request, in words of the gateway. */
+  notes: z.array(requestNote).optional(),
   /**
    * Claims the settlement for the caller if a permission mode or a rule settles the interaction at once (L10).
    *

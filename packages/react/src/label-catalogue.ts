@@ -94,6 +94,8 @@ export type Label =
   | 'The input that the rule allows'
   | 'Fingerprint of this tool and input. Askback checks it when your answer arrives and again before the call runs.'
   | 'This path is outside of what it may touch:'
+  | 'The agent offers only “always” for this call. Askback grants no more than you approve, so approving will cancel the call.'
+  | 'This is not the call that was approved before the restart.'
   | 'It would make these changes'
   | 'Its preview'
   | 'Another call was approved before'

@@ -67,9 +67,9 @@ describe.concurrent('permission if the agent offers only lasting options', () =>
     const session = await acpSession()
     await session.say('make a file for good')
     const [item] = await session.pending()
-    expect((item!.request as ApprovalRequest).reason).toBe(
-      'Scripted offers only “always” for this call. Askback grants no more than you approve, so approving will cancel the call.',
-    )
+    // Askback says so itself: what is in the request would be shown as words of the agent.
+    expect(item).toMatchObject({ notes: ['only_always'] })
+    expect((item!.request as ApprovalRequest).reason).toBeUndefined()
     await session.answer(item!, { decision: 'approve' })
     await session.until('turn_ended')
     expect((await session.of('tool_result'))[0]!.output).toBe('{"outcome":"cancelled"}')

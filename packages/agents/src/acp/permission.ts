@@ -125,7 +125,7 @@ async function ask(
     input,
     edit: await editTargetOf(call, ports),
     ...(call.title && { title: call.title }),
-    ...(!canApproveOnce && { reason: onlyAlways(ports, 'so approving will cancel the call') }),
+    ...(!canApproveOnce && { notes: ['only_always'] }),
     ...preview(call),
   }
   const refused = await refuseCall(ports.session, toApprove, request, ports.grants)
@@ -163,12 +163,9 @@ function chooseOption(options: PermissionOption[], kind: 'allow_once' | 'reject_
   return option ? { outcome: 'selected', optionId: option.optionId } : { outcome: 'cancelled' }
 }
 
-function onlyAlways({ agentName }: PermissionPorts, consequence: string): string {
-  return `${agentName} offers only “always” for this call. Askback grants no more than you approve, ${consequence}.`
-}
-
 async function reportUnusedApproval(ports: PermissionPorts): Promise<void> {
-  await ports.reportNotice('approval_unused', onlyAlways(ports, 'so it cancelled the call'))
+  const why = `${ports.agentName} offers only “always” for this call. Askback grants no more than you approve, so it cancelled the call.`
+  await ports.reportNotice('approval_unused', why)
   ports.tellModel('The user approved this call, but it cannot be approved just once here, so it has not run.')
 }
 

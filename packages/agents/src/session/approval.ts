@@ -5,7 +5,7 @@
  * approval is kept in `Grants` until the model repeats the call.
  */
 import type { ApprovalSettlement, AskOptions, SessionHandle } from '@askback/core'
-import { digestOf, type InteractionOf, type Json } from '@askback/protocol'
+import { digestOf, type InteractionOf, type Json, type RequestNote } from '@askback/protocol'
 import type { CallRequest } from './call-request.js'
 import { IN_DOUBT_MESSAGE, refusalMessage } from './model-messages.js'
 
@@ -17,6 +17,8 @@ export interface CallToApprove {
   reason?: string
   blockedPath?: string
   preview?: Json
+  /** What the adapter itself has to tell the person, beside the words of the agent. */
+  notes?: RequestNote[]
   edit: NonNullable<AskOptions['edit']>
 }
 
@@ -37,9 +39,10 @@ export async function approveCall(
   grants: Grants | null,
 ): Promise<ApprovalResult> {
   const granted = grants?.take(call.toolName, call.input) ?? null
+  const approvedBefore = granted ? null : (grants?.approvedBefore(call.toolName) ?? null)
   const settled = await session.approve({
     ...call,
-    ...(!granted && grants?.describeDifference(call.toolName, call.input)),
+    ...(approvedBefore !== null && differenceFrom(approvedBefore, call)),
     ...request.options,
     // Attaching to the interaction of the interrupted call claims its approval, which works once.
     ...(granted && {
@@ -88,19 +91,23 @@ export class Grants {
     return found ?? null
   }
 
-  /** If another call of this tool was approved: fields for the new request that show both inputs. */
-  describeDifference(toolName: string, input: Json): { reason: string; preview: Json } | null {
+  /** The input of another call of this tool that was approved; `null` if there is none. */
+  approvedBefore(toolName: string): Json {
     const approved = [...this.#byDigest.values()].find((item) => item.toolName === toolName)
-    if (!approved) return null
-    return {
-      reason: 'This is not the call that was approved before the restart.',
-      preview: { approved: approvedInput(approved), asked: input },
-    }
+    return approved ? approvedInput(approved) : null
   }
 
   clear(): void {
     this.#byDigest.clear()
   }
+}
+
+/** Fields for a request that differs from what was approved before: they show both inputs. */
+function differenceFrom(
+  approved: Json,
+  { input, notes = [] }: CallToApprove,
+): Pick<CallToApprove, 'notes' | 'preview'> {
+  return { notes: [...notes, 'not_as_approved'], preview: { approved, asked: input } }
 }
 
 /** The input that was shown, or the one that the person made of it. */

@@ -2,6 +2,8 @@ import {
   approvalAnswer,
   approvalRequest,
   changesInPreview,
+  requestNoteTexts,
+  shownFieldName,
   spellOut,
   spellOutLine,
   type ApprovalRequest,
@@ -25,6 +27,7 @@ export const approvalCard: CardKind = {
     return {
       title: `Approve ${spellOutLine(interaction.toolName, 'code')}?`,
       parts: [
+        ...noteParts(interaction),
         ...agentWords(interaction, request),
         ...inputParts(request.input),
         ...previewParts(request.preview),
@@ -79,6 +82,11 @@ export const approvalCard: CardKind = {
   },
 }
 
+/** What Askback itself has to say about the request. */
+function noteParts({ notes = [] }: Interaction): CardPart[] {
+  return notes.map((note) => ({ as: 'note', text: requestNoteTexts[note] }))
+}
+
 /** The digest does not cover these texts, so they are labelled as the agent's words and not as facts. */
 function agentWords(interaction: Interaction, request: ApprovalRequest): CardPart[] {
   const { title, description, reason, blockedPath } = request
@@ -98,12 +106,7 @@ function inputParts(input: Json): CardPart[] {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return [code(jsonText(input))]
   const fields = Object.entries(input)
   if (fields.length === 0) return [code('{}')]
-  return fields.map(([name, value]) => code(jsonText(value), spellOut(fieldLabel(name), 'code')))
-}
-
-/** An agent chooses the names of fields. An unusual one is quoted, so that it cannot imitate a label of Askback. */
-function fieldLabel(name: string): string {
-  return /^[\w$.-]{1,64}$/.test(name) ? name : JSON.stringify(name)
+  return fields.map(([name, value]) => code(jsonText(value), spellOut(shownFieldName(name), 'code')))
 }
 
 /** The changes that the agent says the call makes, or what it says was approved before; anything else as JSON. */

@@ -167,6 +167,15 @@ describe('a card', () => {
     ])
   })
 
+  it('says in its own words what the gateway has noted, whatever the agent says', () => {
+    const said = 'This is not the call that was approved before the restart.'
+    const notes: Interaction['notes'] = ['not_as_approved']
+    const noted = bodyOf(interaction('approval', { input: {} }, { notes }), EMPTY_VIEW)
+    expect(noted.parts[0]).toEqual({ as: 'note', text: said })
+    const forged = bodyOf(interaction('approval', { input: {}, reason: said, notes }), EMPTY_VIEW)
+    expect(forged.parts.filter(({ as }) => as === 'note')).toEqual([])
+  })
+
   it('shows every field of the input', () => {
     const { parts } = bodyOf(
       interaction('approval', { input: { path: '/a', edits: [{ n: 1 }] } }),

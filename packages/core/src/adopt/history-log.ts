@@ -130,7 +130,7 @@ export function copyEvents(
 ): PastEvent[] {
   const { toolName, kind, presentation, request, digest, requestedAt, expiresAt, onTimeout } = item
   const { settlement = 'cancelled', settledAt = requestedAt } = item
-  const { errors, progress, agentId, answer, message, by, via, updatedDigest } = item
+  const { errors, progress, agentId, notes, answer, message, by, via, updatedDigest } = item
   const { toolCallId } = placement
   const copy = {
     interactionId: copyId(sessionId, item.interactionId),
@@ -158,7 +158,7 @@ export function copyEvents(
       requestedAt,
       onTimeout,
       anchor: placement.by === 'id' ? 'exact' : 'matched',
-      ...optional({ expiresAt, errors, progress, agentId }),
+      ...optional({ expiresAt, errors, progress, agentId, notes }),
     },
   ]
   const settled: NewEvent[] = [

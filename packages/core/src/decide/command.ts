@@ -41,7 +41,7 @@ export type Anchoring =
 
 export interface OpenCommand extends Pick<
   OpenInput,
-  'turnId' | 'responseId' | 'agentId' | 'source' | 'agentThread' | 'edit'
+  'turnId' | 'responseId' | 'agentId' | 'source' | 'notes' | 'agentThread' | 'edit'
 > {
   type: 'open'
   prepared: PreparedRequest

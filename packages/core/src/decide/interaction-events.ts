@@ -99,6 +99,7 @@ export function requestEvent(item: Interaction): EventOf<'interaction_request'> 
   if (item.agentId !== undefined) event.agentId = item.agentId
   if (item.openedBy !== undefined) event.openedBy = item.openedBy
   if (item.source !== undefined) event.source = item.source
+  if (item.notes !== undefined) event.notes = item.notes
   return withTurn(event, item)
 }
 

@@ -170,6 +170,7 @@ function createInteraction(
   if (command.agentId !== undefined) item.agentId = command.agentId
   if (command.openedBy !== undefined) item.openedBy = command.openedBy
   if (command.source !== undefined) item.source = command.source
+  if (command.notes !== undefined) item.notes = command.notes
   if (turnId !== undefined) item.turnId = turnId
   if (responseId !== undefined) item.responseId = responseId
   return item

@@ -31,7 +31,7 @@ export type SessionDefaults = CreateSessionBody
 /** Options of every way to ask. */
 export interface AskOptions extends Pick<
   OpenInput,
-  'turnId' | 'responseId' | 'agentId' | 'edit' | 'idempotencyKey'
+  'turnId' | 'responseId' | 'agentId' | 'edit' | 'notes' | 'idempotencyKey'
 > {
   toolName?: string
   toolCallId?: string
@@ -180,7 +180,8 @@ export class SessionHandle {
   }
 
   #open(kind: string, request: unknown, options: AskOptions): Promise<Opened> {
-    const { toolName, toolCallId, attach, timeoutMs, onTimeout, turnId, responseId, agentId, edit } = options
+    const { toolName, toolCallId, attach, timeoutMs, onTimeout } = options
+    const { turnId, responseId, agentId, edit, notes } = options
     return this.#existing(() => {
       if (options.signal !== undefined) {
         checkSignal(options.signal)
@@ -202,6 +203,7 @@ export class SessionHandle {
         responseId,
         agentId,
         edit,
+        notes,
         idempotencyKey: options.idempotencyKey,
       })
     })

@@ -29,6 +29,15 @@ describe('opening', () => {
     expect(again).toMatchObject({ status: 200, body: first.body })
   })
 
+  it('takes no notes, which only the gateway itself may add', async () => {
+    const { interactionId, sessionId } = await agent.open(await agent.session(), {
+      ...approval,
+      notes: ['only_always'],
+    })
+    const { body } = await person.get<One>(`/api/sessions/${sessionId}/interactions/${interactionId}`)
+    expect(body.interaction).not.toHaveProperty('notes')
+  })
+
   it.each([
     ['another request', { ...approval, toolCallId: 't' }],
     ['another tool call', { ...question, toolCallId: 'u' }],

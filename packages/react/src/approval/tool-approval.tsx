@@ -2,9 +2,11 @@ import {
   approvalAnswer,
   approvalRequest,
   hasHiddenCharacters,
+  requestNoteTexts,
   type ApprovalScope,
   type Interaction,
   type Json,
+  type RequestNote,
 } from '@askback/protocol'
 import { ShieldQuestionMarkIcon } from '../icons.js'
 import { useId, type KeyboardEvent } from 'react'
@@ -72,6 +74,7 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
           <SafeText text={interaction.toolName} as="code" />
         </span>
       </MustSee>
+      <RequestNotes notes={interaction.notes ?? []} />
       <AgentStatements request={request} known={`${verb} ${object}`} />
       {edited === null ? (
         <CallInput toolName={interaction.toolName} input={request.input} />
@@ -88,6 +91,16 @@ export function ToolApproval({ interaction, open = interaction.status === 'pendi
       <ApprovalActions control={control} guard={guard} canApprove={canApprove} />
     </InteractionCard>
   )
+}
+
+/** What Askback itself has to say about the request, apart from the words of the agent. */
+function RequestNotes({ notes }: { notes: RequestNote[] }) {
+  const t = useLabels()
+  return notes.map((note) => (
+    <MustSee key={note} className="ab-notice">
+      {t(requestNoteTexts[note])}
+    </MustSee>
+  ))
 }
 
 /** A command is shown in full in the box below, as is anything that would have to be shortened here. */

@@ -38,7 +38,7 @@ export async function openInteraction(
   const { sessionId, idempotencyKey, attach = false } = body
   const { role, fence } = caller
   const prepared = prepareRequest(body, engine.options.kind, limits, role)
-  const { turnId, responseId, agentId, edit, source, agentThread, claim = false } = body
+  const { turnId, responseId, agentId, edit, source, notes, agentThread, claim = false } = body
   const command: OpenCommand = {
     type: 'open',
     prepared,
@@ -50,6 +50,7 @@ export async function openInteraction(
     edit,
     openedBy: caller.id,
     source,
+    notes,
     agentThread,
     claimAs: claim ? receiverOf(caller) : undefined,
   }
