@@ -134,6 +134,8 @@ it('loading older pages gives the state of the whole log, and keeps the identity
         folded.prepend(end, older)
         const { state } = folded
         expect(draw(state!)).toEqual(layout(state!))
+        // What is pending is known from the snapshot on, whether or not its request is on a page that was loaded.
+        expect([...state!.pendingIds].toSorted()).toEqual([...wholeState.pendingIds].toSorted())
         for (const [id, call] of state!.toolCalls) {
           const was = before.toolCalls.get(id)
           if (was && was !== call) expect(call).not.toEqual(was)

@@ -57,6 +57,19 @@ describe('reading changes', () => {
     await expect.poll(openCards).toBe(2)
   })
 
+  it('closes a card by the event that says that nothing is pending, which may come apart from the response', async () => {
+    const { desk, open, openCards } = await connectorReading((page) =>
+      page.map((change) => ({
+        ...change,
+        events: change.events.filter(({ type }) => type !== 'interaction_response'),
+      })),
+    )
+    const { interactionId } = await open()
+    await expect.poll(openCards).toBe(1)
+    await desk.as({ via: 'direct' }).respond({ interactionId, answer: { decision: 'deny' } })
+    await expect.poll(openCards).toBe(0)
+  })
+
   it('closes the cards of a session that was erased before its last events were read', async () => {
     let isErased = false
     const { desk, open, openCards } = await connectorReading((page) =>
