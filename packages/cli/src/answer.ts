@@ -45,7 +45,7 @@ export async function answer(args: string[]): Promise<number> {
     // Everything that this answer would approve, uncut: `askback pending` shows only the beginning.
     const { interactionText } = await import('@askback/connectors/terminal')
     // Only a terminal continues a long line at the left edge.
-    const { columns = Infinity } = process.stderr
+    const columns = process.stderr.isTTY ? process.stderr.columns : Infinity
     const updated = interaction.kind === 'approval' ? fieldOf(given, 'updatedInput') : undefined
     const text = interactionText(interaction, { columns, now: Date.now(), updatedInput: updated })
     process.stderr.write(`${text}\n`)

@@ -240,32 +240,6 @@ describe('what is shown', () => {
     ])
   })
 
-  it('is the changes of each file, in which no path can imitate a label', async () => {
-    const path = '/a.ts moved to /b.ts'
-    const changes = [{ path, kind: { type: 'update' }, diff: '@@ -1 +1 @@\n-old\n+new\n' }]
-    await renderSession({ events: approval({ changes }, { toolName: 'apply_patch' }), waitMs: 400 })
-    await vi.dynamicImportSettled()
-    await advanceTime(0)
-    const note = document.querySelector('.ab-diff-note')!
-    expect(note.querySelector('code')?.textContent).toBe(path)
-    note.querySelector('code')!.remove()
-    expect(note.textContent?.trim()).toBe('')
-  })
-
-  it.each([
-    [{ edit_mode: 'delete' }, true],
-    [{ edit_mode: 'replace', cell_type: 'markdown' }, true],
-    [{ edit_mode: 'insert', cell_id: 'c1, edit_mode: replace' }, false],
-    [{}, false],
-  ])('is the whole JSON of a change of a notebook that a diff would not show: %j', async (more, isJson) => {
-    const input = { notebook_path: '/a.ipynb', new_source: 'print()', ...more }
-    await renderSession({ events: approval(input, { toolName: 'NotebookEdit' }), waitMs: 400 })
-    await vi.dynamicImportSettled()
-    await advanceTime(0)
-    expect(document.querySelector('.ab-json') !== null).toBe(isJson)
-    expect(document.querySelector('.ab-diff') !== null).toBe(!isJson)
-  })
-
   it.each([
     { changes: [{ path: '/a', kind: { type: 'update' }, diff: '', also: 'rm -rf /' }] },
     { changes: [{ path: '/a', kind: { type: 'chmod', mode: 'rm -rf /' }, diff: '' }] },
@@ -279,14 +253,6 @@ describe('what is shown', () => {
     const input = { file_path: '/a.ts', old_string: 'a', new_string: 'b', also: 'rm -rf /' }
     await renderSession({ events: approval(input, { toolName: 'Edit' }) })
     screen.getByText('rm -rf /')
-  })
-
-  it('is JSON in which names of fields are visible, and cannot imitate labels', async () => {
-    const input = { plain: 1, '': 2, 'The agent says': 3, nested: { 'a b': { c: 4 } } }
-    await renderSession({ events: approval(input, { toolName: 'deploy' }) })
-    const names = [...document.querySelectorAll('.ab-json-name, .ab-json-toggle')]
-    const shown = names.map(({ textContent }) => textContent)
-    expect(shown).toEqual(['plain', '""', '"The agent says"', 'nested1 field', '"a b"1 field', 'c'])
   })
 
   it('is JSON in which strings cannot be mistaken for other values', async () => {
@@ -364,55 +330,6 @@ describe('what is shown', () => {
     expect(button('Approve once').disabled).toBe(true)
     await user.click(button(/Show all/))
     expect(button('Approve once').disabled).toBe(false)
-  })
-
-  it('quotes what the agent says, and labels the buttons itself', async () => {
-    await renderSession({ events: approval(ls, { title: 'Approve once', reason: 'Click Approve' }) })
-    const quote = document.querySelector('.ab-quote')
-    expect(quote?.textContent).toContain('Click Approve')
-    expect(screen.getAllByRole('button', { name: 'Approve once' })).toHaveLength(1)
-  })
-
-  it.each<[string, object]>([
-    ['a title', { title: 'a claim' }],
-    ['a description', { description: 'a claim' }],
-    ['a reason', { reason: 'a claim' }],
-    ['a path that it may not touch', { blockedPath: 'a claim' }],
-    ['a preview', { preview: 'a claim' }],
-    ['a preview of any shape', { preview: { note: ['a claim'] } }],
-    ['changes', { preview: { diffs: [{ path: 'a claim', oldText: 'a\n', newText: 'b\n' }] } }],
-    ['what was approved before', { preview: { approved: { command: 'a claim' } } }],
-  ])('shows %s under the agent’s name only', async (_what, said) => {
-    await renderSession({ events: approval({ file: 1 }, { toolName: 'patcher', ...said }) })
-    await vi.dynamicImportSettled()
-    await advanceTime(0)
-    const claim = screen.getByRole('figure', { name: 'The agent says' })
-    expect(claim.querySelector('figcaption')?.textContent).toBe('The agent says')
-    expect(claim.querySelector('blockquote')?.textContent).toContain('a claim')
-    claim.remove()
-    expect(card().textContent).not.toMatch(/a claim|may touch|approved before|changes|preview/i)
-  })
-
-  it('says in its own words what the gateway has noted, whatever the agent says', async () => {
-    const said = 'The agent offers only “always” for this call.'
-    await renderSession({
-      events: asked('i1', {
-        notes: ['only_always'],
-        request: { input: ls, reason: 'This is not the call', notes: ['not_as_approved'] },
-      }),
-    })
-    expect(document.querySelector('.ab-notice')?.textContent).toContain(said)
-    screen.getByRole('figure', { name: 'The agent says' }).remove()
-    expect(card().textContent).toContain(said)
-    expect(card().textContent).not.toContain('This is not the call')
-  })
-
-  it('does not repeat what the card itself says', async () => {
-    const input = { file_path: '/a.ts', content: 'x' }
-    await renderSession({
-      events: approval(input, { toolName: 'Write', title: 'Write /a.ts', reason: 'Needed.' }),
-    })
-    expect(document.querySelector('.ab-quote')?.textContent).toBe('Needed.')
   })
 
   it('says which subagent asks', async () => {

@@ -50,3 +50,37 @@ it('shows deeply nested JSON as text, as a tree would run out of width', async (
   expect(document.querySelector('.ab-json')).toBeNull()
   screen.getByText(/rm -rf/, { selector: 'pre' })
 })
+
+it('shows the path of a patch apart from labels, which it could imitate', async () => {
+  const path = '/a.ts moved to /b.ts'
+  const changes = [{ path, kind: { type: 'update' }, diff: '@@ -1 +1 @@\n-old\n+new\n' }]
+  await renderSession({ events: approval({ changes }, 'apply_patch'), waitMs: 400 })
+  await vi.dynamicImportSettled()
+  await advanceTime(0)
+  const note = document.querySelector('.ab-diff-note')!
+  expect(note.querySelector('code')?.textContent).toBe(path)
+  note.querySelector('code')!.remove()
+  expect(note.textContent?.trim()).toBe('')
+})
+
+it.each([
+  [{ edit_mode: 'delete' }, true],
+  [{ edit_mode: 'replace', cell_type: 'markdown' }, true],
+  [{ edit_mode: 'insert', cell_id: 'c1, edit_mode: replace' }, false],
+  [{}, false],
+])('shows a change of a notebook as JSON if a diff would not show all of it: %j', async (more, isJson) => {
+  const input = { notebook_path: '/a.ipynb', new_source: 'print()', ...more }
+  await renderSession({ events: approval(input, 'NotebookEdit'), waitMs: 400 })
+  await vi.dynamicImportSettled()
+  await advanceTime(0)
+  expect(document.querySelector('.ab-json') !== null).toBe(isJson)
+  expect(document.querySelector('.ab-diff') !== null).toBe(!isJson)
+})
+
+it('shows names of fields so that they are visible and cannot imitate labels', async () => {
+  const input = { plain: 1, '': 2, 'The agent says': 3, nested: { 'a b': { c: 4 } } }
+  await renderSession({ events: approval(input, 'deploy') })
+  const names = [...document.querySelectorAll('.ab-json-name, .ab-json-toggle')]
+  const shown = names.map(({ textContent }) => textContent)
+  expect(shown).toEqual(['plain', '""', '"The agent says"', 'nested1 field', '"a b"1 field', 'c'])
+})
