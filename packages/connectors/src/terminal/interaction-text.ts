@@ -13,7 +13,7 @@ export function interactionText(
 ): string {
   const { sessionId, interactionId, kind, expiresAt } = interaction
   const { parts, ...body } = bodyOf(interaction, EMPTY_VIEW)
-  // A kind without controls has a note about where to answer it, and whoever prints this is about to answer it here.
+  // A kind without controls has a note about where to answer it, but the person who reads this is about to answer it here.
   const shown = body.controls.length === 0 ? parts.filter(({ as }) => as !== 'note') : parts
   const updated =
     updatedInput === undefined
