@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { homedir, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { defaultDataFolder, isProcessRunning, openDataFolder } from './data-folder.js'
 
 let root: string
@@ -16,10 +16,21 @@ it.each([
   ['linux', {}, join(homedir(), '.local/share/askback')],
   ['linux', { XDG_DATA_HOME: '/data' }, '/data/askback'],
   ['linux', { XDG_DATA_HOME: '' }, join(homedir(), '.local/share/askback')],
+  ['linux', { XDG_DATA_HOME: 'data' }, join(homedir(), '.local/share/askback')],
   ['darwin', {}, join(homedir(), 'Library/Application Support/askback')],
   ['win32', { LOCALAPPDATA: '/local' }, '/local/askback'],
 ] as const)('on %s with %o the default folder is %s', (platform, env, folder) => {
   expect(defaultDataFolder(env, platform)).toBe(folder)
+})
+
+it.each(['', 'here'])('does not write to the current folder if HOME is %j', (home) => {
+  const before = process.env['HOME']
+  process.env['HOME'] = home
+  onTestFinished(() => {
+    if (before === undefined) delete process.env['HOME']
+    else process.env['HOME'] = before
+  })
+  expect(defaultDataFolder({}, 'linux')).toBe(join(userInfo().homedir, '.local/share/askback'))
 })
 
 it('creates the folder and its parents for their owner only', () => {

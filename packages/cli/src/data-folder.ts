@@ -12,20 +12,30 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { homedir, userInfo } from 'node:os'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 
 /** The folder for a user's data on this system. */
 export function defaultDataFolder(env: NodeJS.ProcessEnv = process.env, platform = process.platform): string {
-  const home = homedir()
+  const home = homeFolder()
   switch (platform) {
     case 'darwin':
       return join(home, 'Library', 'Application Support', 'askback')
     case 'win32':
-      return join(env['LOCALAPPDATA'] ?? join(home, 'AppData', 'Local'), 'askback')
+      return join(absolute(env['LOCALAPPDATA']) ?? join(home, 'AppData', 'Local'), 'askback')
     default:
-      return join(env['XDG_DATA_HOME'] || join(home, '.local', 'share'), 'askback')
+      return join(absolute(env['XDG_DATA_HOME']) ?? join(home, '.local', 'share'), 'askback')
   }
+}
+
+/** With an empty `HOME`, `homedir()` is empty, too: tokens would be written to the folder that the command was started in. */
+export function homeFolder(): string {
+  return absolute(homedir()) ?? userInfo().homedir
+}
+
+/** A relative path depends on where the command was started, so it is ignored, as the XDG specification says. */
+function absolute(path: string | undefined): string | undefined {
+  return path !== undefined && isAbsolute(path) ? path : undefined
 }
 
 /** Creates the folder if it is missing, and makes it accessible to its owner only. */

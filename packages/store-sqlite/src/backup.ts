@@ -1,5 +1,4 @@
 import { AskbackError } from '@askback/protocol'
-import Database from 'libsql'
 import {
   chmodSync,
   closeSync,
@@ -14,6 +13,7 @@ import {
 } from 'node:fs'
 import { resolve } from 'node:path'
 import { checkDatabase, type DatabaseCounts } from './deep-check.js'
+import { engine } from './engine.js'
 import { codeOf } from './failure.js'
 import { closeAsFound, withLock } from './database-lock.js'
 import { hasJournal, journalFile } from './journal.js'
@@ -56,6 +56,7 @@ export function finishBackup(
  * Makes a copied database look as after a clean stop. It gets a new id, so that the mark of its original is not taken for its own.
  */
 export function finishCopy(path: string): void {
+  const { Database } = engine()
   const db = new Database(resolve(path))
   try {
     db.exec(`PRAGMA locking_mode = EXCLUSIVE;

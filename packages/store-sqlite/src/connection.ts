@@ -1,6 +1,6 @@
 import type Database from 'libsql'
-import AsyncDatabase from 'libsql/promise'
 import { isUtf8 } from 'node:buffer'
+import { engine } from './engine.js'
 
 /** What may be bound to a parameter. The engine aborts the process on anything else, also on a boolean. */
 export type Parameter = string | number | null
@@ -34,8 +34,14 @@ export interface Connection {
 }
 
 /** A method of the engine's asynchronous API, which runs a statement in one of its threads, for a synchronous connection. */
-// oxlint-disable-next-line typescript/unbound-method -- called with the connection that it is meant for
-const execAside = AsyncDatabase.prototype.exec as (this: Database.Database, sql: string) => Promise<void>
+function execAside(db: Database.Database, sql: string): Promise<void> {
+  // oxlint-disable-next-line typescript/unbound-method -- called with the connection that it is meant for
+  const exec = engine().AsyncDatabase.prototype.exec as (
+    this: Database.Database,
+    sql: string,
+  ) => Promise<void>
+  return exec.call(db, sql)
+}
 
 export function connection(db: Database.Database, path: string): Connection {
   let changed = 0
@@ -70,12 +76,12 @@ export function connection(db: Database.Database, path: string): Connection {
     },
     changes: () => changed,
     exec: (sql) => void db.exec(sql),
-    execAside: (sql) => execAside.call(db, sql),
+    execAside: (sql) => execAside(db, sql),
     // `exec` returns nothing; a prepared statement returns an object that costs more than these two do.
     begin: () => void db.exec('BEGIN IMMEDIATE'),
     commit: () => void db.exec('COMMIT'),
     setSync: (isOn) => void db.exec(`PRAGMA synchronous = ${isOn ? 'FULL' : 'NORMAL'}`),
-    commitInThread: () => execAside.call(db, 'COMMIT'),
+    commitInThread: () => execAside(db, 'COMMIT'),
     rollback() {
       if (db.inTransaction) db.exec('ROLLBACK')
     },

@@ -1,5 +1,5 @@
 import { AskbackError } from '@askback/protocol'
-import Database from 'libsql'
+import type Database from 'libsql'
 import {
   closeSync,
   existsSync,
@@ -14,6 +14,7 @@ import {
 import { hostname } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { closeDatabase } from './connection.js'
+import { engine } from './engine.js'
 import { codeOf, failure } from './failure.js'
 import { hasJournal, isInJournalMode, journalFile, preserveJournal } from './journal.js'
 import { checkFormat } from './migrations.js'
@@ -46,6 +47,8 @@ export function withLock<T>(
   let path = resolve(file)
   let db: Database.Database | undefined
   let isLocked = false
+  // Before the file is created.
+  const { Database: Engine } = engine()
   let wasInUse = false
   try {
     create(path)
@@ -58,7 +61,7 @@ export function withLock<T>(
       // because another process may be starting or stopping at this moment.
       if (hadJournal && !wasInUse && hasJournal(path)) throw foreignJournal(path)
     }
-    db = new Database(path)
+    db = new Engine(path)
     db.exec('PRAGMA locking_mode = EXCLUSIVE')
     // Has an effect only on a new file, before anything is written to it.
     db.exec('PRAGMA auto_vacuum = INCREMENTAL')
@@ -93,7 +96,8 @@ export function closeAsFound(db: Database.Database, path: string, wasInUse: bool
     try {
       // Closing has left WAL mode, and a journal beside a file that is not in WAL mode counts as that of another database. Only
       // `exec` keeps no statement, and with it the file, open.
-      const again = new Database(path)
+      const { Database: Engine } = engine()
+      const again = new Engine(path)
       again.exec('PRAGMA journal_mode = WAL')
       again.close()
     } catch {

@@ -2,8 +2,8 @@ import { AskbackError } from '@askback/protocol/errors'
 import { isRecord } from '@askback/protocol/guards'
 import { findNodeAtLocation, parseTree, type Node } from 'jsonc-parser'
 import { mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { homeFolder } from '../data-folder.js'
 
 /*
  * The hooks of Askback in the settings file of Claude Code. The file is edited as text, because a person may have written it by
@@ -36,7 +36,7 @@ const HOOK_EVENTS = {
 
 export function settingsFile(project: boolean, env: NodeJS.ProcessEnv): string {
   if (project) return join(process.cwd(), '.claude', 'settings.local.json')
-  return join(env['CLAUDE_CONFIG_DIR'] || join(homedir(), '.claude'), 'settings.json')
+  return join(env['CLAUDE_CONFIG_DIR'] || join(homeFolder(), '.claude'), 'settings.json')
 }
 
 export interface SettingsFile {
