@@ -2,15 +2,18 @@ import {
   AskbackError,
   hasAnswer,
   interactionInError,
+  isBuiltInKind,
   spellOutLine,
   type Interaction,
   type Json,
+  type KindPrompt,
+  type KindPromptResult,
 } from '@askback/protocol'
 import { parseArgs } from 'node:util'
 import { jsonArgument, usageError } from './arguments.js'
 import { ADDRESS_FLAGS } from './reach/connection.js'
-import { gatewayAsPerson } from './reach/gateway-client.js'
-import { readAnswer } from './read-answer.js'
+import { gatewayAsPerson, type GatewayClient } from './reach/gateway-client.js'
+import { readAnswer, readCustomAnswer } from './read-answer.js'
 import { confirm, printJson, say } from './terminal.js'
 
 export const ANSWER_FLAGS = {
@@ -38,9 +41,11 @@ export async function answer(args: string[]): Promise<number> {
   })
   const updatedInput = input === undefined ? undefined : jsonArgument(input, '--input')
   const given =
-    values.answer === undefined
-      ? readAnswer(interaction, { words, message, scope, updatedInput })
-      : jsonArgument(values.answer, '--answer')
+    values.answer !== undefined
+      ? jsonArgument(values.answer, '--answer')
+      : isBuiltInKind(interaction.kind)
+        ? readAnswer(interaction, { words, message, scope, updatedInput })
+        : readCustomAnswer(await promptOf(interaction, gateway), words)
   if (allowsAgent(interaction, given)) {
     // Everything that this answer would approve, uncut: `askback pending` shows only the beginning.
     const { interactionText } = await import('@askback/connectors/terminal')
@@ -66,6 +71,18 @@ export async function answer(args: string[]): Promise<number> {
   if (values.json) printJson(settled)
   else say(confirmation(settled))
   return 0
+}
+
+/** The form for a kind that the gateway's settings define. Throws with the reason if it cannot be answered. */
+async function promptOf(
+  { sessionId, interactionId }: Interaction,
+  gateway: GatewayClient,
+): Promise<KindPrompt> {
+  const [session, id] = [sessionId, interactionId].map(encodeURIComponent)
+  const path = `/api/sessions/${session}/interactions/${id}/prompt`
+  const found = await gateway.json<KindPromptResult>({ method: 'GET', path })
+  if (found.prompt) return found.prompt
+  throw new AskbackError('unknown_kind', found.reason)
 }
 
 /** Whether this answer allows the agent to do what it asked for. For a custom kind that is unknown, so it counts as yes. */

@@ -33,6 +33,13 @@ export const REQUEST_APPROVAL_FLAGS = {
   reason: { type: 'string' },
 } as const
 
+export const REQUEST_FLAGS = {
+  ...ASKING_FLAGS,
+  kind: { type: 'string' },
+  input: { type: 'string', default: '{}' },
+  default: { type: 'string' },
+} as const
+
 export const WAIT_FLAGS = { ...ADDRESS_FLAGS, json: { type: 'boolean', default: false } } as const
 
 /** `askback ask "Which database?" --option Postgres --option SQLite`: prints the answer. */
@@ -114,6 +121,20 @@ export async function requestApproval(args: string[]): Promise<number> {
     ...(reason !== undefined && { reason }),
   }
   return runAsking({ kind: 'approval', toolName: tool, request }, values, `may ${tool} run?`)
+}
+
+/** `askback request --kind time_slot --input @file`: asks for a kind that the gateway's settings define, and prints the answer as JSON. */
+export async function request(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: REQUEST_FLAGS })
+  const { kind, input, default: declared } = values
+  if (!kind) throw usageError('Usage: askback request --kind NAME --input JSON, or @FILE, or @- for stdin.')
+  const body: OpenBody = {
+    kind,
+    toolName: `ask_${kind}`,
+    request: jsonArgument(input, '--input'),
+    ...(declared !== undefined && { onTimeout: { answer: jsonArgument(declared, '--default') } }),
+  }
+  return runAsking(body, values, kind)
 }
 
 /** `askback wait ID`: waits for the answer to a request that another process opened. */

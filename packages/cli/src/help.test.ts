@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { AUDIT_FLAGS, LOGOUT_FLAGS, TELEGRAM_FLAGS, TOKEN_FLAGS } from './access.js'
 import { ADOPT_FLAGS } from './adopt.js'
 import { ANSWER_FLAGS } from './answer.js'
-import { ASK_FLAGS, FORM_FLAGS, REQUEST_APPROVAL_FLAGS, WAIT_FLAGS } from './ask.js'
+import { ASK_FLAGS, FORM_FLAGS, REQUEST_APPROVAL_FLAGS, REQUEST_FLAGS, WAIT_FLAGS } from './ask.js'
 import { ATTACH_FLAGS } from './attach.js'
 import { BACKUP_FLAGS } from './backup.js'
 import { DOCTOR_FLAGS } from './doctor.js'
@@ -25,6 +25,7 @@ const parsedFlags: Record<CommandName, object> = {
   ask: ASK_FLAGS,
   form: FORM_FLAGS,
   'request-approval': REQUEST_APPROVAL_FLAGS,
+  request: REQUEST_FLAGS,
   wait: WAIT_FLAGS,
   pending: LIST_FLAGS,
   answer: ANSWER_FLAGS,

@@ -119,6 +119,17 @@ export const COMMAND_HELP = {
     ],
     examples: [`askback request-approval --tool deploy --input '{"to":"production"}' && ./deploy.sh`],
   },
+  request: {
+    usage: ['request --kind NAME'],
+    summary: 'ask for a kind of your own; the answer comes as JSON',
+    options: [
+      ['--kind NAME', 'the kind'],
+      ['--input JSON|@FILE', 'the request ({})'],
+      ['--default JSON|@FILE', 'counts as the answer if nobody answers in time'],
+      ...ASKING,
+    ],
+    examples: ['askback request --kind time_slot --input @slots.json'],
+  },
   wait: {
     usage: ['wait ID'],
     summary: 'wait for the answer to what another process has asked',

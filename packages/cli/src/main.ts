@@ -17,6 +17,7 @@ const commands: Record<CommandName, () => Promise<CliCommand>> = {
   ask: async () => (await import('./ask.js')).ask,
   form: async () => (await import('./ask.js')).form,
   'request-approval': async () => (await import('./ask.js')).requestApproval,
+  request: async () => (await import('./ask.js')).request,
   wait: async () => (await import('./ask.js')).wait,
   pending: async () => (await import('./sessions.js')).pending,
   answer: async () => (await import('./answer.js')).answer,

@@ -1,5 +1,6 @@
 import { createAskServer } from '@askback/agents/mcp'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import type { KindDescription } from '@askback/protocol'
 import { createHash } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { parseTimeout, usageError } from './arguments.js'
@@ -17,6 +18,9 @@ export const MCP_FLAGS = {
   wait: { type: 'string' },
   progress: { type: 'string', default: '10s' },
 } as const
+
+/** How long a client waits for its list of tools, in milliseconds. */
+const LIST_KINDS_MS = 3000
 
 /** `askback mcp`: an MCP server on stdin and stdout, whose tools ask a person. Ends when stdin does. */
 export async function mcp(args: string[]): Promise<number> {
@@ -37,7 +41,14 @@ export async function mcp(args: string[]): Promise<number> {
   })
 
   const createServer = () =>
-    createAskServer({ version: version(), requests, waitMs, progressMs, stateKey: stateKeyOf(gateway) })
+    createAskServer({
+      version: version(),
+      requests,
+      kinds: () => customKinds(gateway),
+      waitMs,
+      progressMs,
+      stateKey: stateKeyOf(gateway),
+    })
   // The client has ended, so nobody waits for the calls that are running: their requests are cancelled.
   process.stdin.once('end', () => clientGone.abort())
   process.stdin.once('close', () => clientGone.abort())
@@ -53,4 +64,19 @@ export async function mcp(args: string[]): Promise<number> {
 function stateKeyOf(gateway: GatewayClient): string | undefined {
   const token = gateway.token
   return token === undefined ? undefined : createHash('sha256').update(`mcp state ${token}`).digest('hex')
+}
+
+/** None if the gateway is away: clients list the tools when they start, and the others must be there. */
+async function customKinds(gateway: GatewayClient): Promise<KindDescription[]> {
+  try {
+    const signal = AbortSignal.timeout(LIST_KINDS_MS)
+    const { kinds } = await gateway.json<{ kinds: KindDescription[] }>({
+      method: 'GET',
+      path: '/api/kinds',
+      signal,
+    })
+    return kinds
+  } catch {
+    return []
+  }
 }

@@ -1,10 +1,13 @@
 import {
+  answerOfPrompt,
   isOfKind,
   readTextReply,
+  SINGLE_FIELD,
   type FormField,
   type FormRequest,
   type Interaction,
   type Json,
+  type KindPrompt,
   type Question,
   type QuestionRequest,
 } from '@askback/protocol'
@@ -25,6 +28,19 @@ export function readAnswer(interaction: Interaction, given: AnswerArguments): Js
   if (isOfKind(interaction, 'plan_review')) return readPlanDecision(given)
   if (isOfKind(interaction, 'form')) return { values: readFormValues(interaction.request, given.words) }
   throw usageError(`An answer to ${interaction.kind} is JSON: --answer '{…}'.`)
+}
+
+/** The same for a kind that the gateway's settings define: `NAME=VALUE` words, or one word if the answer is a single value. */
+export function readCustomAnswer(prompt: KindPrompt, words: string[]): Json {
+  const [only = '', ...more] = words
+  const { fields, single } = prompt
+  if (single && (words.length === 0 || more.length > 0))
+    throw usageError("It is answered with one word, or with JSON: --answer '{…}'.")
+  const given = single ? [`${SINGLE_FIELD}=${only}`] : words
+  const made = answerOfPrompt(prompt, readFormValues({ message: '', schema: { fields } }, given))
+  if ('answer' in made) return made.answer
+  const [[name, error] = ['', '']] = Object.entries(made.errors)
+  throw usageError(`${name}: ${error}`)
 }
 
 type Reply = { selected: string[]; other?: string }

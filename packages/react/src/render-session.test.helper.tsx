@@ -1,5 +1,5 @@
 import { scriptedTransport, type ScriptedTransport } from '@askback/client/testing'
-import type { NewEvent } from '@askback/protocol'
+import type { KindPrompt, NewEvent } from '@askback/protocol'
 import { act, cleanup, render } from '@testing-library/react'
 import { userEvent } from '@testing-library/user-event'
 import type { ReactNode } from 'react'
@@ -54,6 +54,8 @@ interface RenderOptions {
   ui?: ReactNode
   renderers?: Renderers
   labels?: Labels
+  /** How custom kinds are asked for. */
+  prompts?: Record<string, KindPrompt>
   /** Changes the transport before it is used. */
   prepareTransport?: (transport: ScriptedTransport) => void
   /** How long to wait after rendering, so that controls are armed. */
@@ -67,10 +69,15 @@ export async function renderSession(options: RenderOptions = {}): Promise<Render
     ui = <Conversation sessionId="s1" />,
     renderers = {},
     labels = {},
+    prompts,
     prepareTransport,
     waitMs = 400,
   } = options
-  const transport = scriptedTransport({ by: { id: 'ada', name: 'Ada' }, now: () => Date.now() })
+  const transport = scriptedTransport({
+    by: { id: 'ada', name: 'Ada' },
+    now: () => Date.now(),
+    ...(prompts && { prompts }),
+  })
   transport.play('s1', ...events)
   prepareTransport?.(transport)
   const draw = () =>

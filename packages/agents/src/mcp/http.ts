@@ -77,7 +77,8 @@ export function createMcpHandler({ host, version }: { host: Host; version: strin
     })
     const { stateKey, waitMs } = call
     try {
-      await answer(call, () => createAskServer({ version, requests, clientName, stateKey, waitMs }))
+      const kinds = () => host.desk.customKinds()
+      await answer(call, () => createAskServer({ version, requests, kinds, clientName, stateKey, waitMs }))
     } finally {
       for (const key of keys) runningCalls.delete(key)
     }

@@ -1,9 +1,10 @@
 import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import type { KindDescription } from '@askback/protocol'
 import { AskCalls } from './ask-calls.js'
 import type { RequestPort } from './request-port.js'
 import { createRequestStates } from './request-state.js'
 import { serveTasks, TASKS_EXTENSION } from './tasks.js'
-import { askTools, type Arguments, type AskTool } from './tools.js'
+import { askTools, customTool, type Arguments, type AskTool } from './tools.js'
 import { waitForAnswerTool } from './wait-for-answer.js'
 
 const PROGRESS_INTERVAL_MS = 10_000
@@ -23,6 +24,11 @@ export interface AskServerOptions {
   version: string
   /** Opens requests, waits for them, and finds them again. */
   requests: RequestPort
+  /**
+   * The custom kinds of the gateway. Each becomes a tool, `ask_` and its name.
+   * @default none
+   */
+  kinds?: () => Promise<KindDescription[]> | KindDescription[]
   /**
    * How long a call waits for a person before its result says “still waiting”, in milliseconds; `null` for as long as it takes. Most
    * clients give up a call after 60 seconds.
@@ -56,7 +62,7 @@ export interface AskServerOptions {
  * serveStdio(() => createAskServer({ version: '1.0.0', requests })) // of `@modelcontextprotocol/server/stdio`
  */
 export function createAskServer(options: AskServerOptions): McpServer {
-  const { version, requests, waitMs, clientName, stateKey } = options
+  const { version, requests, kinds = () => [], waitMs, clientName, stateKey } = options
   const { progressMs = PROGRESS_INTERVAL_MS, pollMs = POLL_INTERVAL_MS } = options
   const states = createRequestStates(stateKey)
   const mcp = new McpServer(
@@ -78,14 +84,16 @@ export function createAskServer(options: AskServerOptions): McpServer {
     clientName: () => clientName ?? server.getClientVersion()?.name,
   })
   // `McpServer.registerTool` checks arguments and describes what is wrong in its own words; the desk does that for every surface.
-  server.setRequestHandler('tools/list', () => ({
-    tools: [...askTools.map(describeTool), waitForAnswerTool],
+  const allTools = async () => [...askTools, ...(await kinds()).map(customTool)]
+  server.setRequestHandler('tools/list', async () => ({
+    tools: [...(await allTools()).map(describeTool), waitForAnswerTool],
   }))
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the transport has parsed them from JSON
     const given = (params.arguments ?? {}) as Arguments
     if (params.name === waitForAnswerTool.name) return calls.waitForAnswer(given, context)
-    const tool = askTools.find(({ name }) => name === params.name)
+    const isNamed = ({ name }: AskTool) => name === params.name
+    const tool = askTools.find(isNamed) ?? (await allTools()).find(isNamed)
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${params.name}.`)
     return calls.ask(tool, given, context)
   })

@@ -1,6 +1,6 @@
-import type { Interaction, Json, OpenBody } from '@askback/protocol'
+import type { Interaction, Json, KindDescription, OpenBody } from '@askback/protocol'
 import { AskbackError } from '@askback/protocol/errors'
-import { hasAnswer } from '@askback/protocol/guards'
+import { hasAnswer, isBuiltInKind } from '@askback/protocol/guards'
 import { isInDoubt } from '@askback/protocol/in-doubt'
 import { decisionForToolUse, requestForToolUse } from '../claude/claude-code.js'
 import {
@@ -28,7 +28,7 @@ export interface AskTool {
   name: string
   title: string
   description: string
-  inputSchema: { type: 'object'; properties: Record<string, Json>; required: string[] }
+  inputSchema: { type: 'object'; properties?: Record<string, Json>; required?: string[] }
   annotations?: typeof READ_ONLY_HINTS
   /**
    * The kind of its requests. Such a request can outlive the call: the result may come later, from `wait_for_answer` or as a task.
@@ -180,7 +180,43 @@ export const askTools = [askUser, requestApproval, reviewPlan, permissionPrompt]
 
 /** The tool that describes the settlement of a request whose call has ended. */
 export function toolForKind(kind: string): AskTool | undefined {
-  return askTools.find((tool) => tool.kind === kind)
+  const tool = askTools.find((each) => each.kind === kind)
+  return tool ?? (isBuiltInKind(kind) ? undefined : customTool({ kind, title: kind, request: null }))
+}
+
+/** The tool that asks for a kind which an embedder defined. Its arguments are the request, or hold it if it is no object. */
+export function customTool({
+  kind,
+  title,
+  request: schema,
+}: Pick<KindDescription, 'kind' | 'title' | 'request'>): AskTool {
+  const isObject = schema?.['type'] === 'object'
+  return {
+    name: `ask_${kind}`,
+    title,
+    description: `Asks the user: ${title}. It waits until they answer, and returns their answer as JSON. If nobody answers, you are told so: do not assume an answer.`,
+    inputSchema: isObject
+      ? objectSchema(schema)
+      : objectSchema({ properties: { request: schema ?? {} }, required: ['request'] }),
+    annotations: READ_ONLY_HINTS,
+    kind,
+    request: (given) => ({
+      kind,
+      toolName: `ask_${kind}`,
+      request: isObject ? given : (given['request'] ?? null),
+    }),
+    describeSettlement(item) {
+      if (isInDoubt(item)) return IN_DOUBT_MESSAGE
+      const { settlement, answer = null } = item
+      if (settlement !== 'answered' && settlement !== 'approved') return refusalOf(item, 'this')
+      return `${settlement === 'approved' ? 'Approved' : 'Answered'}: ${JSON.stringify(answer)}`
+    },
+  }
+}
+
+function objectSchema(schema: Record<string, unknown>): AskTool['inputSchema'] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a JSON Schema, which the desk has described
+  return { ...schema, type: 'object' } as unknown as AskTool['inputSchema']
 }
 
 function toolUseIn({ tool_name: name, input }: Arguments) {

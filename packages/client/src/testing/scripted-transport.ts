@@ -49,9 +49,9 @@ export interface ScriptedTransport extends Transport {
 
 export interface ScriptedTransportOptions {
   /**
-   * The prompts of custom kinds, by kind.
+   * The prompts of custom kinds, by kind. A kind that is missing cannot be answered.
    *
-   * @default none: such kinds cannot be answered
+   * @default there is no `prompt`, as with a gateway that makes none
    */
   prompts?: Readonly<Record<string, KindPrompt>>
   /** @default none */
@@ -80,7 +80,7 @@ export interface ScriptedTransportOptions {
  */
 export function scriptedTransport({
   agents = [],
-  prompts = {},
+  prompts,
   by = { id: 'me' },
   now = () => 1_800_000_000_000,
 }: ScriptedTransportOptions = {}): ScriptedTransport {
@@ -198,14 +198,16 @@ export function scriptedTransport({
           throw error
         }
       }),
-    prompt: (sessionId, interactionId) =>
-      recordCall('prompt', [sessionId, interactionId], () => {
-        const kind = session(sessionId).state.interactions.get(interactionId)?.kind ?? ''
-        const prompt = prompts[kind]
-        return prompt
-          ? { prompt }
-          : { prompt: null, reason: `This gateway does not have the kind “${kind}”.` }
-      }),
+    ...(prompts && {
+      prompt: (sessionId: string, interactionId: string) =>
+        recordCall('prompt', [sessionId, interactionId], () => {
+          const kind = session(sessionId).state.interactions.get(interactionId)?.kind ?? ''
+          const prompt = prompts[kind]
+          return prompt
+            ? { prompt }
+            : { prompt: null, reason: `This gateway does not have the kind “${kind}”.` }
+        }),
+    }),
     cancel: (sessionId, interactionId, options) =>
       recordCall('cancel', [sessionId, interactionId, options], () => {
         const { toolCallId, toolName, kind } = session(sessionId).interaction(interactionId)

@@ -37,10 +37,11 @@ export const customKindCard: CardKind = {
     const { kind, prompt } = interaction
     const form = asForm(interaction)
     if (!form || !prompt?.prompt) {
-      const why = prompt && 'reason' in prompt ? prompt.reason : 'Answer this in the web app.'
+      const note: CardPart[] =
+        prompt && 'reason' in prompt ? [{ as: 'note', text: prose(prompt.reason) }] : []
       return {
         title: `Waiting: ${oneLine(kind)}`,
-        parts: [...requestParts(interaction), { as: 'note', text: prose(why) }],
+        parts: [...requestParts(interaction), ...note],
         controls: [],
         asks: null,
       }

@@ -1,9 +1,10 @@
-import type { BuiltInKind } from '@askback/protocol'
+import { isBuiltInKind, type BuiltInKind, type KindDescription } from '@askback/protocol'
 import { steadyClock, type Clock } from '../clock.js'
 import { checkedCaller, type Caller, type PersonCaller } from '../decide/caller.js'
 import { newId as randomId } from '../ids.js'
 import { approvalKind } from '../kinds/approval.js'
 import { formKind } from '../kinds/form.js'
+import { descriptionOf } from '../kinds/describe-kind.js'
 import { kindsByName, type InteractionKind } from '../kinds/kinds.js'
 import { planReviewKind } from '../kinds/plan-review.js'
 import { questionKind } from '../kinds/question.js'
@@ -76,6 +77,11 @@ export class Desk extends BoundDesk {
   as(caller: Caller): BoundDesk
   as(caller: Caller): BoundDesk {
     return new BoundDesk(this.#parts, checkedCaller(caller))
+  }
+
+  /** Describes the kinds of the embedder: their titles and JSON Schemas. */
+  customKinds(): KindDescription[] {
+    return this.kinds.filter(({ kind }) => !isBuiltInKind(kind)).map(descriptionOf)
   }
 
   /** Ends timers and waits; pending interactions stay pending. The caller closes the store. */

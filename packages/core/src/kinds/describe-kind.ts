@@ -70,6 +70,12 @@ export function describeKind(kind: InteractionKind): DescribedKind {
   return description
 }
 
+/** The description without its problems, which only the operator needs. */
+export function descriptionOf(definition: InteractionKind): KindDescription {
+  const { kind, title, presentation, request, answer } = describeKind(definition)
+  return { kind, title, presentation, request, answer }
+}
+
 /** The schema, if it is JSON of a sensible length. */
 function checkedSchema(schema: JsonSchema): JsonSchema {
   const text = JSON.stringify(schema)

@@ -1,15 +1,13 @@
-import { describeKind, type BoundDesk } from '@askback/core'
+import type { BoundDesk } from '@askback/core'
 import { eventTexts } from '@askback/core/internal'
 import {
   AskbackError,
   interaction,
-  isBuiltInKind,
   kindDescription,
   kindPromptResult,
   openBody,
   respondBody,
   type Interaction,
-  type KindDescription,
 } from '@askback/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
@@ -136,7 +134,7 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       summary:
         'Lists the kinds that can be asked here in addition to the built-in ones, with their JSON Schemas',
       responses: { 200: z.object({ kinds: z.array(kindDescription) }) },
-      handle: () => ({ status: 200, body: { kinds: customKinds(context) } }),
+      handle: () => ({ status: 200, body: { kinds: desk.customKinds() } }),
     }),
     route({
       name: 'findInteraction',
@@ -256,15 +254,6 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       },
     }),
   ]
-}
-
-function customKinds({ host }: GatewayContext): KindDescription[] {
-  return host.desk.kinds
-    .filter(({ kind }) => !isBuiltInKind(kind))
-    .map((kind) => {
-      const { problems: _, ...description } = describeKind(kind)
-      return description
-    })
 }
 
 /** What the caller may read of the inbox. The counts are those of the sessions that they may read. */

@@ -1,11 +1,4 @@
-import {
-  fieldsOf,
-  formAnswer,
-  type FormField,
-  type FormRequest,
-  type Interaction,
-  type Json,
-} from '@askback/protocol'
+import { fieldsOf, type FormField, type FormRequest, type FormValues, type Json } from '@askback/protocol'
 import { SafeText } from '../content/safe-text.js'
 import { optionLabel, valueOf } from './form-values.js'
 import { useLabels, type Translate } from '../labels.js'
@@ -13,10 +6,9 @@ import { useLabels, type Translate } from '../labels.js'
 const MAX_CHARACTERS = 200
 
 /** The values that were sent; without an answer, the message of the form. */
-export function FormSummary({ interaction, request }: { interaction: Interaction; request: FormRequest }) {
+export function FormSummary({ values, request }: { values: FormValues | null; request: FormRequest }) {
   const t = useLabels()
-  const answer = formAnswer.safeParse(interaction.answer).data
-  if (!answer) {
+  if (!values) {
     return (
       <p className="ab-summary ab-quiet" dir="auto">
         <SafeText text={shorten(request.message)} />
@@ -24,7 +16,7 @@ export function FormSummary({ interaction, request }: { interaction: Interaction
     )
   }
   const filled = fieldsOf(request.schema).flatMap((field) => {
-    const value = valueOf(answer.values, field.name)
+    const value = valueOf(values, field.name)
     return value === undefined ? [] : [{ field, text: textOf(field, value, t) }]
   })
   return (

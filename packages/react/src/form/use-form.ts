@@ -51,27 +51,53 @@ export interface FormControl extends InteractionControl {
  * return <button onClick={() => form?.submit()}>Submit</button>
  */
 export function useForm(interaction: Interaction, open?: boolean): FormControl | null {
-  const t = useLabels()
   const { control, request, draft, setDraft } = useAnswer(interaction, open, {
     request: formRequest,
     isDraft,
   })
-  const [hasTried, setTried] = useState(false)
   const start = useMemo(
     () => (request ? startValues(request, interaction.progress) : {}),
     [request, interaction.progress],
   )
+  return useFormControl({ control, request, draft, setDraft, start, answerFrom })
+}
+
+export interface FormState {
+  control: InteractionControl
+  request: FormRequest | null
+  draft: FormValues | null
+  setDraft: (draft: FormValues) => void
+  /** The values before the person changes any. */
+  start: FormValues
+  /** The answer that is sent for these values, or errors by field name. It must be the same on every render. */
+  answerFrom: (values: FormValues) => { answer: Json } | { errors: FormErrors }
+}
+
+/** The state and the actions of a form for any kind of answer. Returns `null` without a request. */
+export function useFormControl(state: FormState): FormControl | null {
+  const { control, request, draft, setDraft, start, answerFrom: makeAnswer } = state
+  const t = useLabels()
+  const [hasTried, setTried] = useState(false)
   const values = useMemo(
     () => (request ? removeUnknownOptions(request, { ...start, ...draft }) : {}),
     [request, start, draft],
   )
   const visible = useMemo(() => (request ? shownFields(request, values) : null), [request, values])
+  const made = useMemo(
+    () => (visible ? makeAnswer(valuesToSend(visible, values)) : { errors: {} }),
+    [makeAnswer, visible, values],
+  )
   if (!request || !visible) return null
 
+  const { errors: refusals } = control.interaction
+  const unusable: FormErrors = 'errors' in made ? made.errors : {}
+  const found = (field: FormField) =>
+    fieldError(field, valueOf(values, field.name), t) ??
+    (Object.hasOwn(unusable, field.name) ? unusable[field.name] : null)
   const errors: FormErrors = {}
   for (const field of visible) {
-    const refused = isSameToSend(field, values, start) ? interaction.errors?.[field.name] : undefined
-    const error = (hasTried ? fieldError(field, valueOf(values, field.name), t) : null) ?? refused
+    const refused = isSameToSend(field, values, start) ? refusals?.[field.name] : undefined
+    const error = (hasTried ? found(field) : null) ?? refused
     if (error !== undefined) errors[field.name] = error
   }
 
@@ -89,14 +115,18 @@ export function useForm(interaction: Interaction, open?: boolean): FormControl |
     ),
     submit() {
       setTried(true)
-      const wrong = [...visible].find((field) => fieldError(field, valueOf(values, field.name), t) !== null)
+      const wrong = [...visible].find((field) => (found(field) ?? null) !== null)
       if (wrong) return wrong.name
-      if (control.canAnswer) void control.respond({ values: valuesToSend(visible, values) })
+      if (control.canAnswer && 'answer' in made) void control.respond(made.answer)
       return null
     },
   }
 }
 
-function isDraft(value: unknown): value is FormValues {
+function answerFrom(values: FormValues): { answer: Json } {
+  return { answer: { values } }
+}
+
+export function isDraft(value: unknown): value is FormValues {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

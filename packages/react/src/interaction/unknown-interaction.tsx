@@ -1,4 +1,4 @@
-import { copyJson, type Json } from '@askback/protocol'
+import { copyJson, isBuiltInKind, type Json } from '@askback/protocol'
 import { CircleQuestionMarkIcon } from '../icons.js'
 import { useId, useState } from 'react'
 import { LongText } from '../content/long-text.js'
@@ -13,12 +13,6 @@ import { useInteraction, type InteractionControl } from './use-interaction.js'
 import { LabelWithNodes } from '../label-with-nodes.js'
 import { useLabels, type Translate } from '../labels.js'
 
-/**
- * The built-in kinds. Their answers have a known form, so a request that can't be drawn must not be answered as JSON:
- * nobody should decide on what the page does not understand.
- */
-const BUILT_IN_KINDS = new Set(['question', 'approval', 'plan_review', 'form'])
-
 /** Shows an interaction as JSON: one of a kind without a renderer, or a request that does not fit its kind. */
 export function UnknownInteraction({
   interaction,
@@ -28,7 +22,9 @@ export function UnknownInteraction({
   const control = useInteraction(interaction, open)
   const answer = useJsonAnswer(control)
   const guard = useCardGuard()
-  const isBuiltIn = BUILT_IN_KINDS.has(interaction.kind)
+  // Its answers have a known form, so a request that can't be drawn must not be answered as JSON: nobody should decide on
+  // what the page does not understand.
+  const isBuiltIn = isBuiltInKind(interaction.kind)
   return (
     <InteractionCard
       control={control}
