@@ -63,8 +63,9 @@ async function settingsChecks(folder: string, claude: string | undefined): Promi
     const agents = await Promise.all(
       agentAdapters(config.agents).map(async (adapter) => {
         const found = await adapter.check()
+        if (found.reason !== undefined) return missing(adapter.name, found.reason)
         const uses = found.available && found.uses !== undefined ? `, with ${found.uses}` : ''
-        return found.available ? fine(adapter.name, `ready${uses}`) : missing(adapter.name, found.reason)
+        return fine(adapter.name, `ready${uses}`)
       }),
     )
     return [

@@ -186,6 +186,6 @@ describe.concurrent('a failure', () => {
     expect(JSON.stringify(await byCommand.check())).toMatch(/"available":true,"uses":"\/.*\/sh"/)
     // The SDK is not installed in the workspace itself.
     const noPackage = await claudeAgent({ env }).check()
-    expect(JSON.stringify(noPackage)).toMatch(/Claude needs the package .*: npm install/)
+    expect(JSON.stringify(noPackage)).toMatch(/Claude needs its SDK. Run .npm install -g/)
   })
 })

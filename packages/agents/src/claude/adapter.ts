@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { jumpAwareClock, type AgentAdapter, type AgentContext, type Clock } from '@askback/core'
 import { AskbackError, errorMessage } from '@askback/protocol'
 import { checkFolder, findProgram, sessionEnvironment, type Environment } from '../program/launch.js'
+import { claudeConfigFolder, missingClaudeLogin } from '../program/login.js'
 import { killOrphans } from '../program/orphan-processes.js'
 import { ClaudeProcess } from './process.js'
 import type { ClaudeSdk, McpServer, QueryOptions } from './sdk.js'
@@ -75,7 +75,9 @@ export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
       try {
         const program = await findExecutable(executable, env['PATH'])
         await sdk()
-        return { available: true, uses: program ?? 'the Claude Code that comes with its SDK' }
+        const uses = program ?? 'the Claude Code that comes with its SDK'
+        const reason = await missingClaudeLogin(env)
+        return { available: true, uses, ...(reason !== null && { reason }) }
       } catch (error) {
         return { available: false, reason: errorMessage(error) }
       }
@@ -91,7 +93,7 @@ export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
       return new ClaudeProcess(context, {
         sdk: loaded,
         query,
-        configFolder: configFolder(query.env),
+        configFolder: claudeConfigFolder(query.env),
         parkAfterMs: options.parkAfterMs === undefined ? PARK_AFTER_MS : options.parkAfterMs,
         clock,
         newId,
@@ -129,9 +131,11 @@ async function importSdk(): Promise<ClaudeSdk> {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a test compares this type with those of the package
     return (await import(SDK)) as ClaudeSdk
   } catch (error) {
-    throw new AskbackError('unavailable', `Claude needs the package ${SDK}: npm install ${SDK}`, {
-      cause: error,
-    })
+    throw new AskbackError(
+      'unavailable',
+      `Claude needs its SDK. Run \`npm install -g ${SDK}\`, or in a clone of Askback \`npm install --no-save ${SDK}\`.`,
+      { cause: error },
+    )
   }
 }
 
@@ -145,8 +149,4 @@ async function findExecutable(
   if (found === null)
     throw new AskbackError('unavailable', `There is no Claude Code to run at ${executable}.`)
   return found
-}
-
-function configFolder({ CLAUDE_CONFIG_DIR: config, HOME: home }: Record<string, string>): string | null {
-  return config ?? (home === undefined ? null : join(home, '.claude'))
 }

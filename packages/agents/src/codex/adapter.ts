@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   jumpAwareClock,
@@ -18,6 +17,7 @@ import {
   type Environment,
   type Program,
 } from '../program/launch.js'
+import { codexConfigFolder, missingCodexLogin } from '../program/login.js'
 import { killOrphans } from '../program/orphan-processes.js'
 import { findDetachedServer, startDetachedServer, startPipedServer } from './app-server.js'
 import { AppServerProcess } from './app-server-process.js'
@@ -164,7 +164,7 @@ export function codexExecAgent(options: CodexAgentOptions): AgentAdapter {
       }
       // The first message starts the program. If it is missing, that must be reported now.
       await findCodex(options, context)
-      return new ExecProcess(context, { codexHome: codexHome(env), clock, newId, start })
+      return new ExecProcess(context, { codexHome: codexConfigFolder(env), clock, newId, start })
     },
   }
 }
@@ -192,10 +192,6 @@ function waitForFirstStart() {
   }
 }
 
-function codexHome({ CODEX_HOME: home, HOME: user }: Environment): string {
-  return home ?? join(user ?? '', '.codex')
-}
-
 /** `codex exec` reads its standard input to the end before it begins. */
 function withoutInput(program: Program): Program {
   if (process.platform === 'win32') return program
@@ -205,7 +201,9 @@ function withoutInput(program: Program): Program {
 
 async function checkInstalled({ env, executable = 'codex' }: CodexAgentOptions): Promise<Availability> {
   const found = await findProgram(executable, env['PATH'])
-  return found === null ? { available: false, reason: NOT_INSTALLED } : { available: true }
+  if (found === null) return { available: false, reason: NOT_INSTALLED }
+  const reason = await missingCodexLogin(env)
+  return { available: true, ...(reason !== null && { reason }) }
 }
 
 async function findCodex(

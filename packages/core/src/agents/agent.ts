@@ -22,8 +22,13 @@ export interface AgentAdapter {
   start(context: AgentContext, signal: AbortSignal): Promise<AgentProcess>
 }
 
-/** `uses` names the program that would run, if there is a choice. */
-export type Availability = { available: true; uses?: string } | { available: false; reason: string }
+/**
+ * `uses` names the program that would run, if there is a choice. `reason` says in one line what is missing, with the command to run; an
+ * agent that can be started may lack something, too, such as a login.
+ */
+export type Availability =
+  | { available: true; uses?: string; reason?: string }
+  | { available: false; reason: string }
 
 type WithoutOffset<T> = T extends unknown ? Omit<T, 'offset'> : never
 
