@@ -161,3 +161,20 @@ function snapshotOf(events: SessionEvent[]) {
     live: [],
   }
 }
+
+it('a page of older turns keeps what was asked before that page pending', () => {
+  const log = new EventLog()
+  log.append(started({ agent: 'demo' }), turn('first'), ...asked('i1', { turnId: 'first' }))
+  for (let n = 0; n < 40; n++) log.append(turn(`t${n}`), says(`message ${n}`, `t${n}`))
+  const { events } = log
+  const folded = new SessionFold()
+  folded.load(snapshotOf(events))
+  const shownBefore = folded.state!.turns.length
+  const end = folded.startOfHistory()
+  // Everything but the turn that asked.
+  folded.prepend(end, events.slice(-60))
+  const state = folded.state!
+  expect(state.turns.length).toBeGreaterThan(shownBefore)
+  expect([...state.pendingIds]).toEqual(['i1'])
+  expect(state.status).toBe('waiting')
+})
