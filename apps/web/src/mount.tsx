@@ -4,6 +4,7 @@ import { shikiHighlighter } from '@askback/react/highlighting'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.js'
+import { useKindRenderers } from './kind-renderers.js'
 import '@askback/react/styles.css'
 import './app.css'
 
@@ -18,13 +19,21 @@ export interface AppOptions {
 export function mount(transport: Transport, { personId, ...options }: AppOptions = {}): void {
   createRoot(document.getElementById('root')!).render(
     <StrictMode>
-      <AskbackProvider
-        transport={transport}
-        highlighter={shikiHighlighter}
-        {...(personId !== undefined && { personId })}
-      >
-        <App {...options} />
-      </AskbackProvider>
+      <ConnectedApp transport={transport} {...options} personId={personId} />
     </StrictMode>,
+  )
+}
+
+function ConnectedApp({ transport, personId, ...options }: AppOptions & { transport: Transport }) {
+  const renderers = useKindRenderers(transport)
+  return (
+    <AskbackProvider
+      transport={transport}
+      renderers={renderers}
+      highlighter={shikiHighlighter}
+      {...(personId !== undefined && { personId })}
+    >
+      <App {...options} />
+    </AskbackProvider>
   )
 }

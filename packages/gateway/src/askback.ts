@@ -62,6 +62,11 @@ export interface AskbackOptions {
   bus?: Bus
   /** On a store that several processes share, if `agents` run here: which process runs the agent of a session. */
   leases?: Leases
+  /**
+   * ES modules that draw kinds of your own in the web app: their files by kind. A kind without one is drawn as a form.
+   * @default {}
+   */
+  renderers?: Readonly<Record<string, string>>
   /** All other settings, the same as in `config.json` of `askback serve`. */
   config?: GatewaySettings
   /** @default writes to `console.error` */
@@ -199,6 +204,7 @@ export function createAskback(options: AskbackOptions): EmbeddedAskback {
     credentials: found,
     log,
     ...(webApp !== undefined && { webApp }),
+    ...(options.renderers && { renderers: options.renderers }),
   })
 
   async function close(): Promise<void> {

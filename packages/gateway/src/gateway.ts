@@ -26,6 +26,7 @@ import { sendFailure, registerRoutes, routeTable } from './register-routes.js'
 import type { GatewayContext } from './route.js'
 import type { GatewayConnector } from './routes/connectors.js'
 import type { McpHandler } from './routes/mcp.js'
+import { checkRenderers } from './routes/renderers.js'
 import { serveStreams } from './serve-streams.js'
 import { watchClock } from './store-health.js'
 import { refuseUpgrade } from './streams/ws-server.js'
@@ -48,6 +49,8 @@ export interface GatewayOptions {
   connectors?: readonly GatewayConnector[]
   /** The folder with the build of the web app. Without it only the API is served. */
   webApp?: string
+  /** ES modules that draw kinds in the web app: their files by kind. Each is served as one file, so it must not import others. */
+  renderers?: Readonly<Record<string, string>>
   /** Serves HTTPS instead of HTTP. These are the contents of the PEM files, not their paths. */
   tls?: { cert: string; key: string }
   /**
@@ -135,6 +138,7 @@ export interface Gateway {
 export function createGateway(options: GatewayOptions): Gateway {
   const { host, store, credentials, clock = host.desk.clock, metrics = new Metrics() } = options
   const config = gatewayConfig.parse(options.config ?? {})
+  checkRenderers(options.renderers ?? {}, host.desk.kinds)
   const app = createServer(serverOptions(config, options.log), options.tls)
   const { failedLoginsPerMinute, requestsPerMinute, agentRequestsPerSecond, agentBurst } = config.limits
   const failedLogins = new FailedLogins(clock, failedLoginsPerMinute)
@@ -153,6 +157,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     config,
     metrics,
     connectors: options.connectors ?? [],
+    renderers: options.renderers ?? {},
     clock,
     failedLogins,
     admit: createAdmission({

@@ -17,6 +17,7 @@ import { loginRoutes } from './routes/login.js'
 import { mcpRoutes, type McpHandler } from './routes/mcp.js'
 import { messageRoutes, toolCallAnswerRoutes } from './routes/messages.js'
 import { backupRoutes, healthRoutes, metricsRoutes } from './routes/operations.js'
+import { rendererRoutes } from './routes/renderers.js'
 import { ruleRoutes } from './routes/rules.js'
 import { adoptRoutes, sessionRoutes } from './routes/sessions.js'
 import { tokenRoutes } from './routes/tokens.js'
@@ -212,7 +213,7 @@ export function routeTable(
 ): ApiRoute[] {
   const routes = [
     ...tagged('Sessions', [...sessionRoutes(context), ...adoptRoutes(context), ...messageRoutes()]),
-    ...tagged('Interactions', interactionRoutes(context)),
+    ...tagged('Interactions', [...interactionRoutes(context), ...rendererRoutes(context)]),
     ...tagged('Tool calls', [...toolCallAnswerRoutes(), ...toolCallRoutes()]),
     ...tagged('Events', streamRoutes),
     ...tagged('Rules and audit', [...ruleRoutes(context), ...auditRoutes(context)]),

@@ -18,6 +18,7 @@ import type { Metrics } from './metrics.js'
 import type { HeaderParameter } from './openapi/headers.js'
 import type { ApiTag } from './openapi/tags.js'
 import type { GatewayConnector } from './routes/connectors.js'
+import type { RendererFiles } from './routes/renderers.js'
 
 /**
  * Which callers may use a route. People may use every route. `anyone`: no credential needed; `person`: people only; `agent`: also agents,
@@ -139,6 +140,7 @@ export interface GatewayContext {
   config: GatewayConfig
   metrics: Metrics
   connectors: readonly GatewayConnector[]
+  renderers: RendererFiles
   clock: Clock
   failedLogins: FailedLogins
   admit: Admit

@@ -13,6 +13,7 @@ const MAKERS: Record<Kind, Seen> = { person: 'ok', outside: 'ok', own: 403, fore
 const table: Record<string, { may: Record<Kind, Seen>; body?: object }> = {
   'GET /healthz': { may: EVERYONE },
   'GET /readyz': { may: EVERYONE },
+  'GET /renderers/{file}': { may: EVERYONE },
   'GET /api/agents': { may: PEOPLE },
   'GET /api/kinds': { may: { ...EVERYONE, none: 401 } },
   'POST /api/sessions': { may: MAKERS, body: { agent: null } },

@@ -82,6 +82,8 @@ export const kindDescription = z.object({
   /** JSON Schemas of what the kind takes; `null` if its schema cannot say it. */
   request: z.record(z.string(), z.unknown()).nullable(),
   answer: z.record(z.string(), z.unknown()).nullable(),
+  /** The ES module that draws it in the web app, relative to the address of the gateway. */
+  renderer: z.string().optional(),
 })
 
 export type KindDescription = z.infer<typeof kindDescription>

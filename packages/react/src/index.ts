@@ -36,6 +36,8 @@ export {
   type InteractionControl,
 } from './interaction/use-interaction.js'
 export { InteractionView } from './kinds/interaction-view.js'
+export type { ModuleRendererProps } from './interaction/module-card.js'
+export { moduleRenderer, type RendererModule, type RendererTools } from './kinds/module-renderer.js'
 export { PlanReview } from './plan-review/plan-review.js'
 export { usePlanReview, type PlanReviewControl } from './plan-review/use-plan-review.js'
 export { QuestionPrompt } from './question/question-prompt.js'

@@ -52,6 +52,8 @@ export type Label =
   | 'Load the form again'
   | 'Cancel the request'
   | 'The answer as JSON'
+  | 'The drawing of this kind could not be loaded, so this is its general form.'
+  | 'The drawing of this kind failed, so this is its general form.'
   | 'Your answer, as JSON'
   | 'Submit'
   | 'This is not JSON yet: {reason}'

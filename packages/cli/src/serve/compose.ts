@@ -78,7 +78,18 @@ export async function compose(
 async function composeOn(
   store: Store,
   metrics: Metrics,
-  { config, kinds, dataFolder, host: address, port, timeoutMs, secrets, tls, requireProxy }: ServeOptions,
+  {
+    config,
+    kinds,
+    renderers,
+    dataFolder,
+    host: address,
+    port,
+    timeoutMs,
+    secrets,
+    tls,
+    requireProxy,
+  }: ServeOptions,
   tokens: Tokens,
   {
     shared,
@@ -139,6 +150,7 @@ async function composeOn(
       log: escapedLog(process.stderr),
       requireProxy,
       ...(webApp !== undefined && { webApp }),
+      renderers,
       ...(tls && { tls }),
     })
     const { log } = gateway.app

@@ -4,6 +4,7 @@ import {
   type BackoffOptions,
   type CreateSessionBody,
   type Interaction,
+  type KindDescription,
   type KindPromptResult,
   type MessageBody,
   type PermissionMode,
@@ -152,6 +153,11 @@ export class HttpTransport implements Transport {
       if (settled) return settled
       throw error
     }
+  }
+
+  async kinds(): Promise<KindDescription[]> {
+    const { kinds } = await this.#get<{ kinds: KindDescription[] }>('/kinds')
+    return kinds
   }
 
   prompt(sessionId: string, interactionId: string): Promise<KindPromptResult> {

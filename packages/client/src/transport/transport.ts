@@ -6,6 +6,7 @@ import {
   type CreateSessionBody,
   type Interaction,
   type Json,
+  type KindDescription,
   type KindPromptResult,
   type LiveEvent,
   type MessageBody,
@@ -50,6 +51,8 @@ export interface Transport {
    * a request as JSON.
    */
   prompt?(sessionId: string, interactionId: string): Promise<KindPromptResult>
+  /** The kinds that can be asked in addition to the built-in ones. A transport without it knows of none. */
+  kinds?(): Promise<KindDescription[]>
   cancel(sessionId: string, interactionId: string, options?: CallOptions): Promise<Interaction>
   interrupt(sessionId: string, options?: CallOptions): Promise<void>
   clear(sessionId: string, options?: CallOptions): Promise<void>

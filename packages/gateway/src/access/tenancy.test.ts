@@ -77,7 +77,14 @@ interface Route {
   name: string
 }
 /** Served elsewhere, or without a caller. Streams have tests of their own. */
-const withoutCaller = ['checkHealth', 'checkReadiness', 'showLoginPage', 'login', 'receiveUpdate']
+const withoutCaller = [
+  'checkHealth',
+  'checkReadiness',
+  'showLoginPage',
+  'login',
+  'receiveUpdate',
+  'readRenderer',
+]
 const streams = ['streamAllEvents', 'openWebSocket']
 
 async function routes(): Promise<Route[]> {

@@ -89,7 +89,7 @@ it('describes each parameter and each response', async () => {
     for (const status of Object.keys(operation.responses)) {
       const { description, content } = responseOf(document, operation, status)
       expect(description).not.toBe('')
-      expect(Object.keys(content).length).toBeGreaterThan(0)
+      if (status !== '304') expect(Object.keys(content).length).toBeGreaterThan(0)
     }
   }
 })
@@ -116,6 +116,7 @@ it('serves every route that it describes, with a status and a body that it descr
   expect(seen.filter((line) => /[45]\d\d$/.test(line))).toEqual([
     'adoptSession 400',
     'readPrompt 400',
+    'readRenderer 404',
     'deleteRule 404',
     'revokeToken 404',
     'showLoginPage 401',

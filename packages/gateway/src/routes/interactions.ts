@@ -8,6 +8,7 @@ import {
   openBody,
   respondBody,
   type Interaction,
+  type KindDescription,
 } from '@askback/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
@@ -17,6 +18,7 @@ import type { Credential } from '../credentials/credential.js'
 import { checkNotRevoked, readSource } from '../http/authenticate.js'
 import { LongPoll } from '../http/drain.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
+import { rendererPath } from './renderers.js'
 import {
   claiming,
   freshness,
@@ -134,7 +136,7 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       summary:
         'Lists the kinds that can be asked here in addition to the built-in ones, with their JSON Schemas',
       responses: { 200: z.object({ kinds: z.array(kindDescription) }) },
-      handle: () => ({ status: 200, body: { kinds: desk.customKinds() } }),
+      handle: () => ({ status: 200, body: { kinds: drawnKinds(context) } }),
     }),
     route({
       name: 'findInteraction',
@@ -254,6 +256,14 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       },
     }),
   ]
+}
+
+/** The kinds of the embedder, with the addresses of the modules that draw them. */
+function drawnKinds({ host, renderers }: GatewayContext): KindDescription[] {
+  return host.desk.customKinds().map((kind) => {
+    const renderer = rendererPath(renderers, kind.kind)
+    return { ...kind, ...(renderer !== undefined && { renderer }) }
+  })
 }
 
 /** What the caller may read of the inbox. The counts are those of the sessions that they may read. */

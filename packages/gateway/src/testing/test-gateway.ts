@@ -26,6 +26,7 @@ export interface TestGatewayOptions {
   config?: GatewaySettings
   clock?: Clock
   webApp?: string
+  renderers?: GatewayOptions['renderers']
   requireProxy?: boolean
   mcp?: McpHandler
   authenticate?: GatewayOptions['authenticate']
@@ -111,6 +112,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     requireProxy,
     ...withClock,
     ...(webApp && { webApp }),
+    ...(options.renderers && { renderers: options.renderers }),
     ...(mcp && { mcp }),
     ...(authenticate && { authenticate }),
     ...(authorize && { authorize }),

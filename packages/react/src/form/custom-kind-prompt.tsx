@@ -5,7 +5,6 @@ import {
   valuesOfAnswer,
   type FormRequest,
   type FormValues,
-  type Json,
   type KindPrompt,
 } from '@askback/protocol'
 import { CircleQuestionMarkIcon } from '../icons.js'
@@ -14,6 +13,7 @@ import { useClient } from '../askback-provider.js'
 import { JsonInput } from '../content/call-input.js'
 import { SafeText } from '../content/safe-text.js'
 import { InteractionCard } from '../interaction/interaction-card.js'
+import { PlainAnswer } from '../interaction/settlement.js'
 import { UnknownInteraction } from '../interaction/unknown-interaction.js'
 import { useInteraction, type InteractionControl } from '../interaction/use-interaction.js'
 import { useLabels } from '../labels.js'
@@ -137,9 +137,4 @@ function Remedies({ control, reload }: { control: InteractionControl; reload: ()
       )}
     </div>
   )
-}
-
-function PlainAnswer({ answer }: { answer: Json | undefined }) {
-  const t = useLabels()
-  return answer !== undefined && <JsonInput input={answer} title={t('The answer')} />
 }

@@ -1,4 +1,10 @@
-import { isDefaultAnswer, type Interaction, type SettlementKind, type Via } from '@askback/protocol'
+import {
+  isDefaultAnswer,
+  type Interaction,
+  type Json,
+  type SettlementKind,
+  type Via,
+} from '@askback/protocol'
 import {
   BanIcon,
   CheckIcon,
@@ -10,6 +16,7 @@ import {
   XIcon,
 } from '../icons.js'
 import type { ComponentType } from 'react'
+import { JsonInput } from '../content/call-input.js'
 import { useCopy } from '../content/code-block.js'
 import { SafeText } from '../content/safe-text.js'
 import { useViewer } from '../askback-provider.js'
@@ -153,4 +160,10 @@ export function UnsentText({ text }: { text: string }) {
       </button>
     </p>
   )
+}
+
+/** The answer to an interaction whose kind the page does not know. */
+export function PlainAnswer({ answer }: { answer: Json | undefined }) {
+  const t = useLabels()
+  return answer !== undefined && <JsonInput input={answer} title={t('The answer')} />
 }

@@ -4,9 +4,8 @@ import { useId, useState } from 'react'
 import { LongText } from '../content/long-text.js'
 import { SafeText } from '../content/safe-text.js'
 import { useCardGuard, type CardGuard } from '../guard/card-guard.js'
-import { GuardHint } from '../guard/must-see.js'
 import { useDraft } from '../use-draft.js'
-import { SubmitButton } from './controls.js'
+import { GuardedSubmit } from './guarded-submit.js'
 import { InteractionCard } from './interaction-card.js'
 import type { InteractionProps } from '../renderers.js'
 import { useInteraction, type InteractionControl } from './use-interaction.js'
@@ -124,16 +123,7 @@ function JsonAnswer({ control, answer, guard }: JsonAnswerProps) {
           {error}
         </p>
       )}
-      <div className="ab-card-footer">
-        <SubmitButton
-          control={control}
-          disabled={!guard.isArmed || !guard.isSeen || error !== null}
-          onPress={submit}
-        >
-          {t('Submit')}
-        </SubmitButton>
-      </div>
-      {control.canAnswer && <GuardHint guard={guard} enables={t('Submit')} />}
+      <GuardedSubmit control={control} guard={guard} disabled={error !== null} onPress={submit} />
     </>
   )
 }

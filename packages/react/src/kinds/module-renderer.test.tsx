@@ -1,0 +1,95 @@
+// @vitest-environment happy-dom
+import { asked } from '@askback/client/testing'
+import { fireEvent, screen } from '@testing-library/react'
+import { afterEach, expect, it, vi } from 'vitest'
+import { moduleRenderer, type RendererModule } from '../index.js'
+import { advanceTime, renderSession, setUpComponentTests } from '../render-session.test.helper.js'
+
+setUpComponentTests()
+afterEach(() => vi.restoreAllMocks())
+
+type TimeSlot = RendererModule<{ slots: string[] }, { slot: string }>
+
+/** As an operator writes it: no import, and the React of the page. */
+const timeSlot: TimeSlot = ({ React }) =>
+  function Slots({ request, answer, onChange, canAnswer }) {
+    return request.slots.map((slot) =>
+      React.createElement(
+        'button',
+        {
+          key: slot,
+          type: 'button',
+          disabled: !canAnswer,
+          'aria-pressed': answer?.slot === slot,
+          onClick: () => onChange(answer?.slot === slot ? undefined : { slot }),
+        },
+        slot,
+      ),
+    )
+  }
+
+const events = asked('i1', {
+  kind: 'time_slot',
+  presentation: 'questionnaire',
+  request: { slots: ['Monday', 'Tuesday'] },
+})
+const render = (load: () => Promise<unknown>) =>
+  renderSession({ renderers: { time_slot: moduleRenderer(load, 'Time slot') }, events })
+const submit = () => screen.getByRole<HTMLButtonElement>('button', { name: 'Submit' })
+
+it('draws the request in a card of the page, whose button sends what was chosen', async () => {
+  const { answers } = await render(async () => ({ default: timeSlot }))
+  await advanceTime(500)
+  screen.getByRole('group', { name: 'Time slot' })
+  expect(submit().disabled).toBe(true)
+  fireEvent.click(screen.getByRole('button', { name: 'Tuesday' }))
+  expect(screen.getByRole('button', { name: 'Tuesday' }).getAttribute('aria-pressed')).toBe('true')
+  fireEvent.click(submit())
+  await advanceTime(0)
+  expect(answers()).toEqual([{ slot: 'Tuesday' }])
+})
+
+it('disables the button again if the component takes the answer back', async () => {
+  await render(async () => ({ default: timeSlot }))
+  await advanceTime(500)
+  fireEvent.click(screen.getByRole('button', { name: 'Tuesday' }))
+  expect(submit().disabled).toBe(false)
+  fireEvent.click(screen.getByRole('button', { name: 'Tuesday' }))
+  expect(submit().disabled).toBe(true)
+})
+
+it('says that it is loading', async () => {
+  await render(() => new Promise(() => undefined))
+  await advanceTime(500)
+  screen.getByText('Loading…')
+})
+
+it.each<[string, () => Promise<unknown>]>([
+  ['cannot be loaded', () => Promise.reject(new TypeError('Failed to fetch'))],
+  ['exports nothing', async () => ({})],
+  ['exports no function', async () => ({ default: { render: 1 } })],
+  ['returns no component', async () => ({ default: () => 'text' })],
+])('shows the general form with one sentence if the module %s', async (_, load) => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+  await render(load)
+  await advanceTime(500)
+  screen.getByText('The drawing of this kind could not be loaded, so this is its general form.')
+  screen.getByText(/can’t show/)
+  expect(log).toHaveBeenCalledOnce()
+})
+
+it('shows the general form with one sentence if the component throws, also later', async () => {
+  vi.spyOn(console, 'error').mockImplementation(() => undefined)
+  const fragile: TimeSlot = (tools) => {
+    const Slots = timeSlot(tools)
+    return (props) => {
+      if (props.answer) throw new Error('broken')
+      return tools.React.createElement(Slots, props)
+    }
+  }
+  await render(async () => ({ default: fragile }))
+  await advanceTime(500)
+  fireEvent.click(screen.getByRole('button', { name: 'Tuesday' }))
+  screen.getByText('The drawing of this kind failed, so this is its general form.')
+  screen.getByText(/can’t show/)
+})
