@@ -76,8 +76,9 @@ export class DeskRequests implements RequestPort {
     const { checkSession, cancelled, ended } = this.#options
     const { sessionId, interactionId } = item
     const desk = this.#desk(sessionId)
-    const until = ms === 0 ? AbortSignal.abort() : AbortSignal.any([cancelled, ended, signal, ...timeout(ms)])
-    const found = await desk.wait(interactionId, { sessionId, until })
+    const found = await untilAny([cancelled, ended, signal], ms, (until) =>
+      desk.wait(interactionId, { sessionId, until }),
+    )
     await checkSession(sessionId)
     if (found.status === 'settled' || !isCancelledBySignal || !cancelled.aborted) return found
     return (await desk.cancel({ sessionId, interactionId: found.interactionId })).interaction
@@ -112,8 +113,26 @@ export class DeskRequests implements RequestPort {
   }
 }
 
-function timeout(ms: number | null): AbortSignal[] {
-  return ms === null ? [] : [AbortSignal.timeout(ms)]
+/**
+ * Runs `work` with a signal that aborts with the first of these signals, or after `ms`. Not with `AbortSignal.any` and
+ * `AbortSignal.timeout`: in Node.js 20 a timeout that only a combined signal refers to is collected as garbage, and never aborts.
+ */
+async function untilAny<Result>(
+  signals: AbortSignal[],
+  ms: number | null,
+  work: (until: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const first = new AbortController()
+  const abort = () => first.abort()
+  if (ms === 0 || signals.some(({ aborted }) => aborted)) abort()
+  const timer = ms === null ? undefined : setTimeout(abort, ms)
+  for (const signal of signals) signal.addEventListener('abort', abort)
+  try {
+    return await work(first.signal)
+  } finally {
+    clearTimeout(timer)
+    for (const signal of signals) signal.removeEventListener('abort', abort)
+  }
 }
 
 function isRefusal(error: unknown): boolean {
