@@ -35,6 +35,15 @@ export const gatewayConfig = z.strictObject({
   /** How long a stop waits for requests in flight, in milliseconds. */
   drainMs: z.int().min(0).default(10_000),
   logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('warn'),
+  mcp: z
+    .strictObject({
+      /**
+       * Whether MCP clients that can show forms may answer questions in the name of their user, never approvals or plans. The answer
+       * comes with the agent's credential.
+       */
+      elicitation: z.boolean().default(false),
+    })
+    .prefault({}),
   agents: z
     .strictObject({
       claude: z

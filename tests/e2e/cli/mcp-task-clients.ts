@@ -1,9 +1,12 @@
 import type { Client } from '@modelcontextprotocol/client'
 import {
   createTaskSessionFromClient,
+  type ApplicationElicitResult,
+  type ApplicationInputHandler,
   type RawClientDispatch,
   type TaskEnabledSession,
 } from '@modelcontextprotocol/ext-tasks/client'
+import type { JsonValue } from '@modelcontextprotocol/ext-tasks/core'
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { afterEach, onTestFinished } from 'vitest'
@@ -22,14 +25,16 @@ interface TaskClientOptions {
   token?: string
   /** More arguments of `askback mcp`. */
   args?: string[]
-  capabilities?: object
+  capabilities?: Record<string, JsonValue>
+  /** What the client's user enters into a form. */
+  onInput?: () => ApplicationElicitResult
 }
 
 /** The official client for the extension Tasks. */
 export async function connectTasks(
   how: How,
   gateway: RunningGateway,
-  { token = gateway.ready.agentToken, args = [] }: TaskClientOptions = {},
+  { token = gateway.ready.agentToken, args = [], capabilities = {}, onInput }: TaskClientOptions = {},
 ): Promise<TaskEnabledSession> {
   const client: Client = await connectNewest(how, gateway, { token })
   const session = createTaskSessionFromClient(client, {
@@ -38,11 +43,17 @@ export async function connectTasks(
     v2RequestFraming: {
       protocolVersion: PROTOCOL_VERSION,
       clientInfo: { name: 'newest', version: '2.0.0' },
-      clientCapabilities: {},
+      clientCapabilities: capabilities,
     },
+    ...(onInput && { onInputRequest: onInputRequest(onInput) }),
   })
   sessions.push(session)
   return session
+}
+
+function onInputRequest(enter: () => ApplicationElicitResult): ApplicationInputHandler['handle'] {
+  // Only forms are asked for.
+  return () => Promise.resolve(enter() as never)
 }
 
 interface RpcRequest {

@@ -4,11 +4,13 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   type CallToolResult,
+  type InputRequests,
   type InputRequiredResult,
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { AskbackError, errorMessage, objectOf, type Interaction } from '@askback/protocol'
 import { withProgress } from './progress.js'
+import { FORM_KEY, formFor, takeFormAnswer } from './question-form.js'
 import type { RequestPort } from './request-port.js'
 import { callDigest, type RequestState, type RequestStates } from './request-state.js'
 import { errorResult, textResult, toolResult } from './results.js'
@@ -63,7 +65,10 @@ export class AskCalls {
     const call = { name: tool.name, given, context, tool, startedAt: performance.now(), isOpener: true }
     try {
       const repeated = await this.#repeatedRequest(call)
-      if (repeated) return await this.#waitFor(repeated, call)
+      if (repeated) {
+        await takeFormAnswer(requests, repeated, context.mcpReq.inputResponses)
+        return await this.#waitFor(repeated, call)
+      }
       const callId = context.mcpReq._meta?.[CLAUDE_CALL_ID]
       const item = await requests.open({
         ...(typeof callId === 'string' && { toolCallId: callId }),
@@ -71,6 +76,8 @@ export class AskCalls {
       })
       if (item.status === 'settled') return toolResult(tool.describeSettlement(item, given), item)
       if (tool.kind !== undefined && offersTasks(context)) return createdTask(item, pollMs)
+      const form = formFor(requests, item, context)
+      if (form) return await this.#repeatLater(item, call, { [FORM_KEY]: inputRequired.elicit(form) })
       return await this.#waitFor(item, call)
     } catch (error) {
       if (error instanceof ProtocolError) throw error
@@ -117,8 +124,8 @@ export class AskCalls {
   }
 
   async #waitFor(item: Interaction, call: OpenCall): Promise<AskResult> {
-    const { requests, states, progressMs } = this.#options
-    const { tool, name, given, context } = call
+    const { requests, progressMs } = this.#options
+    const { tool, given, context } = call
     const { mcpReq } = context
     const waitMs = tool.kind === undefined ? null : this.#waitMs(context)
     const ms = waitMs === null ? null : Math.max(0, Math.ceil(waitMs - (performance.now() - call.startedAt)))
@@ -126,12 +133,22 @@ export class AskCalls {
       requests.wait(item, { ms, signal: mcpReq.signal, isCancelledBySignal: call.isOpener }),
     )
     if (found.status === 'settled') return toolResult(tool.describeSettlement(found, given), found)
+    return this.#repeatLater(found, call)
+  }
+
+  /** Ends the call, and tells the client or its model how to continue. */
+  async #repeatLater(
+    item: Interaction,
+    { name, given, context: { mcpReq } }: OpenCall,
+    inputRequests?: InputRequests,
+  ): Promise<AskResult> {
     const round = (mcpReq.requestState<RequestState>()?.round ?? 0) + 1
     // Clients of the specifications before 2026-07-28 send no envelope, and cannot repeat a call by themselves.
-    if (mcpReq.envelope === undefined || round > MAX_ROUNDS) return stillWaiting(found)
-    const { interactionId } = found
-    const requestState = await states.sign({ interactionId, round, call: callDigest(name, given) })
-    return inputRequired({ requestState })
+    if (mcpReq.envelope === undefined || round > MAX_ROUNDS) return stillWaiting(item)
+    const { interactionId } = item
+    const state = { interactionId, round, call: callDigest(name, given) }
+    const requestState = await this.#options.states.sign(state)
+    return inputRequired({ requestState, ...(inputRequests && { inputRequests }) })
   }
 
   #waitMs({ mcpReq }: ServerContext): number | null {

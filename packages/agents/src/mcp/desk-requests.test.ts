@@ -19,6 +19,7 @@ it('a wait ends in time although garbage is collected meanwhile', async () => {
     checkSession: () => Promise.resolve(),
     cancelled: never,
     ended: never,
+    takesAnswers: false,
   })
   const item = await requests.open({ kind: 'plan_review', toolName: 'review_plan', request: { plan: 'Go.' } })
   const collects = setInterval(collectGarbage, 10)

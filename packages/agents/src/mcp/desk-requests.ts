@@ -1,5 +1,11 @@
 import type { Host } from '@askback/core'
-import { AskbackError, type Interaction, type OpenBody, type SessionTags } from '@askback/protocol'
+import {
+  AskbackError,
+  type Interaction,
+  type OpenBody,
+  type QuestionAnswer,
+  type SessionTags,
+} from '@askback/protocol'
 import { isUnfinished, type RequestPort, type SettlementWait } from './request-port.js'
 
 /** Who asks, and where. */
@@ -18,14 +24,18 @@ export interface DeskRequestsOptions {
   cancelled: AbortSignal
   /** Aborts when the gateway stops or the client disconnects. Then nothing is cancelled. */
   ended: AbortSignal
+  /** Whether the client may answer questions in the name of its user. */
+  takesAnswers: boolean
 }
 
 /** The requests of a client of the gateway's own MCP server. */
 export class DeskRequests implements RequestPort {
   readonly #options: DeskRequestsOptions
+  readonly answer: RequestPort['answer']
 
   constructor(options: DeskRequestsOptions) {
     this.#options = options
+    this.answer = options.takesAnswers ? (item, answer) => this.#answer(item, answer) : undefined
   }
 
   async open(body: OpenBody): Promise<Interaction> {
@@ -90,6 +100,23 @@ export class DeskRequests implements RequestPort {
     await desk.cancel({ sessionId, interactionId: current.interactionId }).catch((error: unknown) => {
       if (!(error instanceof AskbackError && error.code === 'already_settled')) throw error
     })
+  }
+
+  /** The answer is attributed to the client: the gateway cannot know who sat before it. */
+  async #answer(
+    { sessionId, interactionId, kind, digest }: Interaction,
+    answer: QuestionAnswer,
+  ): Promise<void> {
+    const { host, credential, clientName } = this.#options
+    if (kind !== 'question') throw new AskbackError('forbidden', 'An MCP client may answer only questions.')
+    const by = { id: `mcp:${credential.id}`, name: `MCP client ${clientName}` }
+    try {
+      await host.desk.as({ by, via: 'mcp' }).respond({ sessionId, interactionId, answer, digest })
+    } catch (error) {
+      const isIgnored =
+        error instanceof AskbackError && ['already_settled', 'invalid_answer'].includes(error.code)
+      if (!isIgnored) throw error
+    }
   }
 
   #desk(sessionId: string) {

@@ -45,7 +45,16 @@ type McpMessage = Record<string, unknown>
  *
  * @internal
  */
-export function createMcpHandler({ host, version }: { host: Host; version: string }) {
+export function createMcpHandler({
+  host,
+  version,
+  elicitation = false,
+}: {
+  host: Host
+  version: string
+  /** Whether clients that can show forms may answer questions in the name of their user. */
+  elicitation?: boolean
+}) {
   /** Aborted when the client cancels the call. */
   const runningCalls = new Map<string, AbortController>()
 
@@ -74,6 +83,7 @@ export function createMcpHandler({ host, version }: { host: Host; version: strin
       checkSession: call.checkSession,
       cancelled: cancelled.signal,
       ended: call.signal,
+      takesAnswers: elicitation,
     })
     const { stateKey, waitMs } = call
     try {

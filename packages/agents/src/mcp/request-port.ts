@@ -1,4 +1,4 @@
-import type { Interaction, OpenBody } from '@askback/protocol'
+import type { Interaction, OpenBody, QuestionAnswer } from '@askback/protocol'
 
 /** How long to wait for a settlement, and what an abort means. */
 export interface SettlementWait {
@@ -25,6 +25,11 @@ export interface RequestPort {
   wait(item: Interaction, wait: SettlementWait): Promise<Interaction>
   /** Cancels the request. Does nothing if it is settled. */
   cancel(item: Interaction): Promise<void>
+  /**
+   * Answers a question with what the client's user has entered. Does nothing if it is settled or the answer does not fit. Without this
+   * method, clients are never asked for an answer.
+   */
+  answer?: ((item: Interaction, answer: QuestionAnswer) => Promise<void>) | undefined
 }
 
 /** Which of the requests in a session a client may still want: see `RequestPort.unfinished`. */

@@ -1,5 +1,6 @@
 import {
   CLIENT_CAPABILITIES_META_KEY,
+  inputRequired,
   ProtocolError,
   ProtocolErrorCode,
   type CallToolResult,
@@ -7,6 +8,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { AskbackError, isRecord, objectOf, type Interaction, type StandardSchema } from '@askback/protocol'
+import { FORM_KEY, formFor, takeFormAnswer } from './question-form.js'
 import type { RequestPort } from './request-port.js'
 import { toolResult } from './results.js'
 import { toolForKind } from './tools.js'
@@ -32,14 +34,18 @@ export function serveTasks(
   { server }: McpServer,
   { requests, pollMs }: { requests: RequestPort; pollMs: number },
 ): void {
-  server.setRequestHandler('tasks/get', { params: taskParams }, async ({ taskId }, { mcpReq }) => {
-    const item = await findTask(requests, taskId)
-    const wait = { ms: 0, signal: mcpReq.signal, isCancelledBySignal: false }
-    return detailedTask(taskId, await requests.wait(item, wait), pollMs)
+  server.setRequestHandler('tasks/get', { params: taskParams }, async ({ taskId }, context) => {
+    const wait = { ms: 0, signal: context.mcpReq.signal, isCancelledBySignal: false }
+    const item = await requests.wait(await findTask(requests, taskId), wait)
+    const task = detailedTask(taskId, item, pollMs)
+    const form = formFor(requests, item, context)
+    if (!form) return task
+    return { ...task, status: 'input_required', inputRequests: { [FORM_KEY]: inputRequired.elicit(form) } }
   })
-  // No task of this server asks the client for input, and responses that nobody asked for are ignored.
-  server.setRequestHandler('tasks/update', { params: taskParams }, async ({ taskId }) => {
-    await findTask(requests, taskId)
+  // Responses that nobody asked for are ignored.
+  server.setRequestHandler('tasks/update', { params: taskParams }, async ({ taskId }, { mcpReq }) => {
+    // The library removes them from the parameters.
+    await takeFormAnswer(requests, await findTask(requests, taskId), mcpReq.inputResponses)
     return {}
   })
   server.setRequestHandler('tasks/cancel', { params: taskParams }, async ({ taskId }) => {
@@ -88,7 +94,7 @@ const taskParams: StandardSchema<{ taskId: string }> = {
     version: 1,
     vendor: 'askback',
     validate(value: unknown) {
-      const taskId = isRecord(value) ? value['taskId'] : undefined
+      const { taskId } = objectOf(value)
       return typeof taskId === 'string'
         ? { value: { taskId } }
         : { issues: [{ message: 'taskId is a text' }] }

@@ -17,6 +17,7 @@ import {
   createSecret,
   type Gateway,
   type McpHandler,
+  type GatewayConfig,
 } from '@askback/gateway'
 import { sqliteStore } from '@askback/store-sqlite'
 import { userInfo } from 'node:os'
@@ -146,7 +147,7 @@ async function composeOn(
       metrics,
       version: version(),
       connectors: connectors.list,
-      mcp: lazyMcp(host),
+      mcp: lazyMcp(host, config.mcp),
       log: escapedLog(process.stderr),
       requireProxy,
       ...(webApp !== undefined && { webApp }),
@@ -188,11 +189,11 @@ async function composeOn(
 }
 
 /** Loads the library of MCP at the first call: it is large, and most gateways never need it. */
-function lazyMcp(host: Host): McpHandler {
+function lazyMcp(host: Host, { elicitation }: GatewayConfig['mcp']): McpHandler {
   let handler: Promise<McpHandler> | undefined
   return async (call) => {
     handler ??= import('@askback/agents/mcp').then(({ createMcpHandler }) =>
-      createMcpHandler({ host, version: version() }),
+      createMcpHandler({ host, version: version(), elicitation }),
     )
     await (
       await handler
