@@ -27,6 +27,7 @@ const mayUse: Record<string, readonly string[] | typeof everything> = {
   'packages/testing': ['protocol', 'client'],
   'packages/react': ['protocol', 'client'],
   'packages/cli': everything,
+  'packages/create-askback': [],
   'apps/web': ['protocol', 'client', 'react'],
   'apps/playground': everything,
 }

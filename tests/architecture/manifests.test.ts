@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Manifest, packageFolders, readJson, root } from './workspace.js'
@@ -51,4 +51,17 @@ describe.each(packages.map(({ path }) => path))('the manifest of %s', (path) => 
     )
     expect(exact.map(([name]) => name).filter((name) => !EXACT_DEPENDENCIES.includes(name))).toEqual([])
   })
+})
+
+it('the examples use the packages of this version', () => {
+  const { version } = readJson<{ version: string }>('packages/core/package.json')
+  const examples = readdirSync(join(root, 'examples')).filter((name) => !name.endsWith('.md'))
+  const ranges = examples.flatMap((name) => {
+    const { dependencies = {}, devDependencies = {} } = readJson<Manifest>(`examples/${name}/package.json`)
+    return Object.entries({ ...dependencies, ...devDependencies })
+      .filter(([dependency]) => /^(?:@askback\/.*|askback)$/u.test(dependency))
+      .map(([dependency, range]) => ({ name, dependency, range }))
+  })
+  expect(ranges.length).toBeGreaterThan(examples.length)
+  expect(ranges.filter(({ range }) => range !== `^${version}`)).toEqual([])
 })

@@ -55,11 +55,11 @@ export async function installExample(name: string): Promise<InstalledExample> {
     folder,
     home,
     run: (command, args) => run(command, args, { cwd: folder, env }),
-    start: (command, args, more) => start(command, args, { cwd: folder, env: { ...env, ...more } }),
+    start: (command, args, more) => startProgram(command, args, { cwd: folder, env: { ...env, ...more } }),
   }
 }
 
-function start(
+export function startProgram(
   command: string,
   args: string[],
   options: { cwd: string; env: NodeJS.ProcessEnv },

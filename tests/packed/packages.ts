@@ -71,7 +71,7 @@ export function install(packages: readonly PackedPackage[], folder: string): voi
 }
 
 /** `npm install` in a folder, as a person would whose home is in that folder. */
-function npmInstall(folder: string, args: readonly string[] = []): void {
+export function npmInstall(folder: string, args: readonly string[] = []): void {
   const options = ['--engine-strict', '--no-audit', '--no-fund', '--prefer-offline']
   npm(folder, ['install', ...options, ...args], environment(folder))
 }
