@@ -20,7 +20,9 @@ it('npm create askback writes a server that can be installed and started', { tim
   const port = await freePort()
   const env = { ...environment(folder), PORT: String(port) }
   startProgram('npm', ['start', '--silent'], { cwd: folder, env })
-  await answersAt(`http://127.0.0.1:${port}/askback/`)
+  const address = `http://127.0.0.1:${port}/askback/`
+  await answersAt(address)
+  expect(await (await fetch(address)).text()).toContain('<title>Askback</title>')
 })
 
 /** Nothing is published here, so npm gets the tarballs in place of the versions. Packages that these depend on get them as well. */
