@@ -40,7 +40,8 @@ const programs = [
   { name: 'python', findVersion: pythonVersion, apt: 'python3', help: 'install Python 3' },
   { name: 'claude', findVersion: claudeVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
   { name: 'codex', findVersion: codexVersion, npm: AGENTS, help: 'run `npm ci` in tests/agents' },
-  agent('opencode', 'opencode-ai'),
+  // The package `opencode-ai` needs those of all platforms in its lock file, and the registry does not have all of them.
+  agent('opencode', 'opencode-linux-x64'),
   agent('gemini', '@google/gemini-cli'),
   agent('claude acp', '@agentclientprotocol/claude-agent-acp'),
   agent('codex acp', '@agentclientprotocol/codex-acp'),

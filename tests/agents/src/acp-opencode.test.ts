@@ -6,6 +6,7 @@ import { acpSession, type AcpSessionOptions } from './acp-session.js'
 import { me } from './agent-session.js'
 import { startChatEndpoint, type ChatEndpoint } from './chat-endpoint.js'
 import { folderOf } from './folders.js'
+import { opencode } from './programs.js'
 
 let endpoint: ChatEndpoint
 beforeAll(async () => {
@@ -37,7 +38,7 @@ async function startSession(options: AcpSessionOptions = {}) {
   await writeFile(join(cwd, 'opencode.json'), JSON.stringify(config))
   return acpSession({
     cwd,
-    command: [join(import.meta.dirname, '../node_modules/.bin/opencode'), 'acp'],
+    command: [opencode, 'acp'],
     env: (home) => ({
       PATH: process.env['PATH'] ?? '/usr/bin:/bin',
       HOME: home,
