@@ -156,6 +156,18 @@ describe('a scripted person', () => {
     await ada.leaves()
   })
 
+  it('finds each request by a pattern that remembers its last match, too', async () => {
+    const ada = person(desk, { name: 'Ada', patience: '1s' })
+    const session = askback.session('patterns')
+    const pattern = /deploy/g
+    for (let times = 0; times < 3; times += 1) {
+      const approved = session.approve('deploy', times)
+      await ada.approves(pattern)
+      expect(await approved).toBe(times)
+    }
+    await ada.leaves()
+  })
+
   it('fails with what is pending if no such request comes', async () => {
     const ada = person(desk, { name: 'Ada', patience: '50ms' })
     await expect(ada.sees('deploy')).rejects.toThrow(

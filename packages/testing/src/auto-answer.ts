@@ -55,7 +55,8 @@ export function autoAnswer(
 
   async function answerOne(request: Interaction): Promise<void> {
     try {
-      const answer = await rules[request.kind]?.(request)
+      const rule = Object.hasOwn(rules, request.kind) ? rules[request.kind] : undefined
+      const answer = await rule?.(request)
       if (answer !== undefined) answered.push(await side.respond(request, answer))
     } catch (error) {
       if (!isSettled(error)) onError(error)

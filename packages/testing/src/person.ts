@@ -120,7 +120,7 @@ export function person(target: AnsweringTarget, { name, patience = '5s' }: Perso
 function isMatch(match: RequestMatch, request: Interaction): boolean {
   if (typeof match === 'function') return match(request)
   const texts = shownTexts(request)
-  return texts.some((text) => (typeof match === 'string' ? text.includes(match) : match.test(text)))
+  return texts.some((text) => (typeof match === 'string' ? text.includes(match) : text.search(match) >= 0))
 }
 
 /** What a card shows: the name of the tool, and every text of the request. */
