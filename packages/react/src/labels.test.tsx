@@ -124,6 +124,8 @@ it('every text of the catalogue is used', () => {
   const sources = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
     .filter((path) => /\.tsx?$/u.test(path) && !/\.test\.|label-catalogue/u.test(path))
     .map(read)
+    // The notes on a request have their texts in the protocol, for all surfaces.
+    .concat(read('../../protocol/src/interaction.ts'))
     .join('\n')
   const texts = [...read('label-catalogue.ts').matchAll(/^ {2}\| '(.*)'$/gmu)].map(([, text = '']) => text)
   expect(texts.length).toBeGreaterThan(150)
