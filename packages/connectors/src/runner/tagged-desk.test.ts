@@ -38,6 +38,18 @@ describe('a connector for the sessions with a tag', () => {
     expect(await everything(test)).not.toMatch(/theirs|in s/i)
   })
 
+  it('needs all of its tags', async () => {
+    const test = await testConnector({ sessions: { tags: { ...acme, team: 'a' } } })
+    const ask = (sessionId: string) =>
+      test.desk.open({ sessionId, kind: 'approval', request: { input: { command: `in ${sessionId}` } } })
+    await test.desk.createSession({ id: 'half', tags: acme })
+    await test.desk.createSession({ id: 'other', tags: { ...acme, team: 'b' } })
+    await test.desk.createSession({ id: 'whole', tags: { ...acme, team: 'a' } })
+    for (const id of ['half', 'other', 'whole']) await ask(id)
+    await expect.poll(() => everything(test)).toContain('in whole')
+    expect(await openCards(test)).toBe(1)
+  })
+
   it('shows nothing of others after a restart or in another place, either', async () => {
     const test = await tenants()
     await test.ask('theirs')

@@ -1,3 +1,4 @@
+import { fakeClock, type FakeClock } from '@askback/core/testing'
 import type { ErrorBody, Interaction, Session } from '@askback/protocol'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openSse } from '../streams/sse-client.test.helper.js'
@@ -20,11 +21,14 @@ let gateway: TestGateway
 /** What `authorize` is asked in addition. */
 let isOpen: (request: AccessRequest) => boolean | Promise<boolean>
 let asked: number
+let clock: FakeClock
 beforeEach(async () => {
+  clock = fakeClock()
   isOpen = () => true
   asked = 0
   gateway = await startTestGateway({
     agents: [quickAgent],
+    clock,
     decisionMs: 50,
     authenticate: ({ headers }: { headers: Record<string, string | undefined> }) =>
       headers['x-who'] === undefined ? null : actorOf(headers['x-who']),
@@ -173,6 +177,23 @@ describe('an authorize that changes its mind', () => {
       status: 404,
       text: expect.not.stringContaining('SQLite') as unknown,
     })
+  })
+
+  it('ends the streams of the session within 15 seconds, and sends nothing of it to that of all sessions', async () => {
+    const id = await sessionOf('acme')
+    const stream = await openSse(port(), `/api/sessions/${id}/events`, { 'x-who': 'acme' })
+    const all = await openSse(port(), '/api/events', { 'x-who': 'acme' })
+    const socket = await wsClient(port(), { 'x-who': 'acme' })
+    await socket.ask({ op: 'subscribe', sessionId: id, after: 0 })
+    isOpen = ({ session }) => session?.id !== id
+    clock.advance(15_001)
+    await stream.ended
+    await expect.poll(() => socket.frames.at(-1)).toEqual({ op: 'resync', sessionId: id })
+    await gateway.host.desk.open({ sessionId: id, kind: 'approval', request: { input: {} } })
+    const other = await sessionOf('acme')
+    await as('acme').open(other)
+    await expect.poll(() => JSON.stringify(all.messages)).toContain(other)
+    expect(JSON.stringify(all.messages)).not.toContain(id)
   })
 
   it('and fails is not asked about the rest of a list', async () => {

@@ -32,6 +32,8 @@ const member = (id: string, tenant: string, may: Member['may']): Member => ({
 const members: Record<string, Member> = {
   ann: member('ann', 'acme', ['read', 'ask', 'answer', 'message', 'manage', 'delete', 'create']),
   reader: member('reader', 'acme', ['read']),
+  writer: member('writer', 'acme', ['read', 'message']),
+  answerer: member('answerer', 'acme', ['read', 'answer']),
   eve: member('eve', 'globex', 'everything'),
   admin: member('admin', 'none', ['administer']),
   bot: { ...member('bot', 'globex', 'everything'), role: 'agent' },
@@ -227,6 +229,22 @@ describe('a member of the same tenant', () => {
     }
   })
 
+  it('may send a text only where everything is allowed that the text may do', async () => {
+    const { session, item } = await scene()
+    const send = async (name: string, more: object) =>
+      (await as(name).post(`/api/sessions/${session.id}/messages`, { text: 'hello', ...more })).status
+    const { interactionId } = item
+    for (const [more, writer, answerer] of [
+      [{}, 403, 403],
+      [{ route: 'auto' }, 403, 403],
+      [{ route: 'agent' }, 202, 403],
+      [{ route: 'auto', interactionId }, 403, 202],
+    ] as const) {
+      expect(await send('writer', more)).toBe(writer)
+      expect(await send('answerer', more)).toBe(answerer)
+    }
+  })
+
   it('may approve for this session, but not for always, which applies to other tenants, too', async () => {
     const ann = as('ann')
     const { body } = await ann.post<{ session: Session }>('/api/sessions', { agent: null, cwd: '/c' })
@@ -389,6 +407,19 @@ describe('an authorize that fails', () => {
     }
     await as('ann').get(`/api/sessions/${session.id}`)
     expect((await gateway.store.session(session.id))?.tags).toEqual({ tenant: 'acme' })
+  })
+
+  it('cannot change what it is asked next about the same session', async () => {
+    const { session } = await scene()
+    const seen: unknown[] = []
+    decide = (_actor, { session: asked, action }) => {
+      seen.push(`${action} ${asked?.tags['tenant']}`)
+      if (asked) asked.tags = { tenant: 'globex' }
+      if (asked) asked.id = 'other'
+      return true
+    }
+    await as('ann').post(`/api/sessions/${session.id}/permission-mode`, { mode: 'plan' })
+    expect(seen).toEqual(['read acme', 'manage acme'])
   })
 })
 
