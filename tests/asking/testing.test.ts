@@ -157,7 +157,7 @@ describe('a scripted person', () => {
   })
 
   it('finds each request by a pattern that remembers its last match, too', async () => {
-    const ada = person(desk, { name: 'Ada', patience: '1s' })
+    const ada = person(desk, { name: 'Ada', patience: '10s' })
     const session = askback.session('patterns')
     const pattern = /deploy/g
     for (let times = 0; times < 3; times += 1) {

@@ -1,10 +1,11 @@
 // @vitest-environment happy-dom
-import { asked } from '@askback/client/testing'
+import { asked, scriptedTransport } from '@askback/client/testing'
 import type { NewEvent } from '@askback/protocol'
-import { screen } from '@testing-library/react'
+import { render, screen } from '@testing-library/react'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
+import { AskbackProvider, useLabels, type Labels } from './index.js'
 import { advanceTime, renderSession, setUpComponentTests } from './render-session.test.helper.js'
 
 setUpComponentTests()
@@ -22,6 +23,29 @@ it('shows the texts of the provider in place of the English ones, with values an
   screen.getByRole('button', { name: 'Einmal erlauben' })
   expect(document.querySelector('.ab-card-asker')?.textContent).toBe('von helper gefragt')
 })
+
+it('puts values in their places', async () => {
+  const labels = { '{count} line': 'Zeilen: {count} {unknown}' }
+  await renderSession({ events: asked('i1', { request: { input: { command: 'ls' } } }), labels })
+  expect(document.querySelector('.ab-code-bar')?.textContent).toContain('Zeilen: 1 {unknown}')
+})
+
+it('shows other texts when they change', () => {
+  const transport = scriptedTransport()
+  const page = (labels: Labels) => (
+    <AskbackProvider transport={transport} labels={labels}>
+      <Word />
+    </AskbackProvider>
+  )
+  const { rerender } = render(page({}))
+  screen.getByText('Deny')
+  rerender(page({ Deny: 'Ablehnen' }))
+  screen.getByText('Ablehnen')
+})
+
+function Word() {
+  return useLabels()('Deny')
+}
 
 it('shows the English text where there is no other', async () => {
   await renderSession({ events: approval, labels: { 'Approve once': 'Einmal erlauben' } })

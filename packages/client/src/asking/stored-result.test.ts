@@ -11,17 +11,14 @@ function reading(log: SessionEvent[], pageSize: number): { port: AskingPort; rea
     reads.push(before)
     return log.filter(({ seq }) => seq < before).slice(-pageSize)
   }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all that is called
   return { port: { eventsBefore } as AskingPort, reads }
 }
 
 const logOf = (...events: NewEvent[]) =>
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- events with what the store adds
   events.map((event, index) => ({ ...event, seq: index + 1 })) as SessionEvent[]
 const texts = Array.from({ length: 25 }, (_, index) => wrote(`b${index}`))
 const result = (toolCallId: string, output: string) => ended(toolCallId, { output })
 const requested = asked('i1', { toolCallId: 'call' })
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all that is read
 const interaction = { sessionId: 's', interactionId: 'i1', toolCallId: 'call' } as Interaction
 const find = (port: AskingPort) => findResult(port, interaction, new AbortController().signal)
 

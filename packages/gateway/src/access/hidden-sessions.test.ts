@@ -196,6 +196,18 @@ describe('an authorize that changes its mind', () => {
     expect(JSON.stringify(all.messages)).not.toContain(id)
   })
 
+  it('in the object that it gets is asked about the session as it is', async () => {
+    const id = await sessionOf('acme')
+    const seen: string[] = []
+    isOpen = ({ session, action }) => {
+      seen.push(`${action} ${session?.tags['tenant']} ${session?.id === id}`)
+      if (session) Object.assign(session, { id: 'other', tags: { tenant: 'globex' } })
+      return true
+    }
+    await as('acme').post(`/api/sessions/${id}/permission-mode`, { mode: 'plan' })
+    expect(seen).toEqual(['read acme true', 'manage acme true'])
+  })
+
   it('and fails is not asked about the rest of a list', async () => {
     for (let index = 0; index < 120; index++)
       await gateway.host.desk.createSession({ agent: null, tags: { tenant: 'acme' } })

@@ -7,7 +7,6 @@ import { expressHandler } from './express.js'
 it('says that there are WebSockets as long as it is attached to a server, however often it is detached', async () => {
   let upgrades: boolean | undefined
   const handle: Gateway['handle'] = async (_request, _response, mount) => void (upgrades = mount.upgrades)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all that the handler calls
   const handler = expressHandler(Promise.resolve({ handle } as Gateway), () => undefined)
   const isServed = async () => {
     const request = new IncomingMessage(new Socket())
