@@ -160,7 +160,7 @@ export function createAskback(options: AskbackOptions): EmbeddedAskback {
   const limits = Object.fromEntries(
     Object.entries({ pendingPerSession, requestBytes, sessions }).filter(([, value]) => value !== undefined),
   )
-  const { protectedPaths = [] } = config
+  const { protectedPaths = [], agents: { idleMinutes } = {} } = config
   const desk = createDesk({ store, readLink, limits, protectedPaths, onError, ...(kinds && { kinds }) })
   const credentials = createCredentials({
     store,
@@ -175,6 +175,7 @@ export function createAskback(options: AskbackOptions): EmbeddedAskback {
     desk,
     agents,
     onError,
+    ...(idleMinutes !== undefined && { freeAfterMs: idleMinutes === null ? null : idleMinutes * 60_000 }),
     ...(bus && { bus }),
     ...(leases && { leases }),
     env: async (sessionId) => ({

@@ -46,6 +46,8 @@ export const gatewayConfig = z.strictObject({
     .prefault({}),
   agents: z
     .strictObject({
+      /** How long an agent stays without a turn before its process is ended to free its memory; `null` for ever. */
+      idleMinutes: z.number().positive().nullable().default(10),
       claude: z
         .strictObject({
           /** Path or command of an installed Claude Code, instead of the one in its SDK. */

@@ -1,4 +1,12 @@
-import { createDesk, createHost, memoryStore, type AgentAdapter, type Host, type Store } from '@askback/core'
+import {
+  createDesk,
+  createHost,
+  memoryStore,
+  type AgentAdapter,
+  type Clock,
+  type Host,
+  type Store,
+} from '@askback/core'
 import type { EventOf, Interaction, PermissionMode, SessionEvent } from '@askback/protocol'
 import { afterAll, expect } from 'vitest'
 
@@ -24,15 +32,18 @@ export interface AgentSessionOptions {
   before?: EarlierSession
   /** The environment of the agent's shells. */
   shells?: Record<string, string>
+  /** The clock of the host, by which idle agents are freed. */
+  clock?: Clock
 }
 
 /** A session with one agent, on the desk and host of a gateway but without HTTP. */
-export async function agentSession({ adapter, cwd, mode, before, shells = {} }: AgentSessionOptions) {
+export async function agentSession({ adapter, cwd, mode, before, shells = {}, clock }: AgentSessionOptions) {
   const store = before?.store ?? memoryStore()
   const errors: unknown[] = []
   const onError = (error: unknown) => errors.push(error)
   const env = () => Promise.resolve(shells)
-  const host: Host = createHost({ desk: createDesk({ store, onError }), agents: [adapter], env, onError })
+  const desk = createDesk({ store, onError })
+  const host: Host = createHost({ desk, agents: [adapter], env, ...(clock && { clock }), onError })
   openHosts.add(host)
   await host.ready
   const sessionId =

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { claudeAgent, type ClaudeAgentOptions } from '@askback/agents/claude'
+import type { Clock } from '@askback/core'
 import type { PermissionMode } from '@askback/protocol'
 import { agentSession, type EarlierSession } from './agent-session.js'
 import { folderOf } from './folders.js'
@@ -19,6 +20,7 @@ export interface ClaudeSessionOptions {
   cwd?: string
   /** The environment of the agent's shells. */
   shells?: Record<string, string>
+  clock?: Clock
 }
 
 /** A session with the real Claude, whose model is scripted. */

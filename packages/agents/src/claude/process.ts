@@ -58,6 +58,10 @@ export class ClaudeProcess extends BaseAgentProcess<ClaudeTurnLog> implements Ag
     await this.#conversation?.program.setMode(this.#mode)
   }
 
+  canBeFreed(): boolean {
+    return !this.turnLog.isOpen && this.#conversation?.isIdle !== false
+  }
+
   protected override async killProgram(): Promise<void> {
     await this.#conversation?.leave()
   }

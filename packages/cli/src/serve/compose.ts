@@ -109,6 +109,7 @@ async function composeOn(
     onError: report,
   })
   const { pendingPerSession, requestBytes, sessions, memoryMb } = config.limits
+  const { idleMinutes } = config.agents
   const desk = createDesk({
     store,
     readLink,
@@ -127,6 +128,7 @@ async function composeOn(
     desk,
     // With a shared store another gateway takes over lost sessions, so no agent may continue without its own gateway.
     agents: agentAdapters(config.agents, shared ? undefined : dataFolder),
+    freeAfterMs: idleMinutes === null ? null : idleMinutes * 60_000,
     onError: report,
     ...(shared && { bus: shared.bus, leases: shared.leases }),
     // Agents of interrupted sessions may start before the port is known.

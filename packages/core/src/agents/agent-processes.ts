@@ -21,6 +21,8 @@ export interface AgentProcessesOptions {
   /** On a shared store: which process runs the agent of a session. */
   leases?: Leases | undefined
   clock?: Clock | undefined
+  /** How long an agent stays without a turn before its process is ended, in milliseconds; `null` without a limit. */
+  freeAfterMs?: number | null | undefined
   onError: (error: unknown) => void
 }
 
@@ -53,6 +55,12 @@ export class AgentProcesses {
 
   has(sessionId: string): boolean {
     return this.#running.has(sessionId)
+  }
+
+  /** Whether its process can be ended and started again later, without a loss. */
+  canBeFreed(sessionId: string): boolean {
+    const running = this.#running.get(sessionId)
+    return running?.isStarted === true && running.agent?.canBeFreed?.() === true
   }
 
   isInterrupting(sessionId: string): boolean {

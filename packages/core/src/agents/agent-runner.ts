@@ -11,6 +11,7 @@ import {
   type PriorRun,
   type TurnMessage,
 } from './attended-sessions.js'
+import { IdleAgents } from './idle-agents.js'
 import { hasOpenTurn, hasUnusedSettlement, OpenTurns } from './open-turns.js'
 import { StartAbandoned } from './running-agent.js'
 import { ignoreIfOver, isFenced, isMissing, nullIfMissing, SessionWork } from './session-work.js'
@@ -48,6 +49,7 @@ export class AgentRunner {
   readonly #attended: AttendedSessions
   readonly #turns: OpenTurns
   readonly #work: SessionWork
+  readonly #idle: IdleAgents
   /** Sessions with a queued look at their log. */
   readonly #queued = new Set<string>()
   /** Sessions with a message whose append failed but may still become durable. */
@@ -62,6 +64,9 @@ export class AgentRunner {
       fencedOff: (sessionId) => this.#onLeaseLost(sessionId),
     })
     this.#turns = new OpenTurns(options, this.#processes)
+    this.#idle = new IdleAgents(options, this.#processes, (sessionId) =>
+      this.#work.inOrder(sessionId, () => this.#free(sessionId)),
+    )
     this.#attended = new AttendedSessions(options.desk, {
       changed: (sessionId, events) => this.#changed(sessionId, events),
       deleted: (sessionId) => void this.#work.untilDone(() => this.#drop(sessionId)),
@@ -137,6 +142,7 @@ export class AgentRunner {
   /** Ends every process; sessions stay as they are and are recovered at the next start. */
   async stopAll(): Promise<void> {
     this.#work.end()
+    this.#idle.stop()
     this.#stopListening()
     await this.#processes.stopAll()
     await this.#options.leases?.close()
@@ -270,6 +276,13 @@ export class AgentRunner {
     if (state && state.activeTurnId !== null) void this.attend(sessionId)
   }
 
+  /** Ends an agent that has nothing to do. Its next message starts it again. */
+  async #free(sessionId: string): Promise<void> {
+    if (this.#processes.stopped || !this.#processes.canBeFreed(sessionId)) return
+    const state = await this.#turns.state(sessionId).catch(nullIfMissing)
+    if (state?.activeTurnId === null && state.pending.length === 0) await this.#drop(sessionId)
+  }
+
   async #interrupt(sessionId: string, turnId: string): Promise<void> {
     if ((await this.#turns.active(sessionId)) !== turnId) return
     if (!(await this.#hasLease(sessionId, { do: 'interrupt', sessionId, turnId }))) return
@@ -335,6 +348,7 @@ export class AgentRunner {
 
   /** Called with new durable events of an attended session. */
   #changed(sessionId: string, events: SessionEvent[]): void {
+    this.#idle.changed(sessionId)
     const isMessage = ({ type }: SessionEvent) => type === 'user_message'
     const concernsLost = ({ type }: SessionEvent) => type === 'interaction_response' || type === 'turn_ended'
     const isRunning = this.#processes.has(sessionId)

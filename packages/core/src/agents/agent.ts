@@ -62,6 +62,11 @@ export interface AgentProcess {
   setPermissionMode(mode: PermissionMode): Promise<void>
   /** Called when the session starts or stops waiting for a person. */
   setWaiting?(isWaiting: boolean): Promise<void>
+  /**
+   * Whether the process can be ended while no turn is open, because it has no work in the background, and another one continues its
+   * conversation by `agentSessionId`. Without this method it is never ended for being idle.
+   */
+  canBeFreed?(): boolean
   /** Ends the process. The session does not change: what is pending stays pending. */
   stop(): Promise<void>
   /** Resolves when the process has ended. */

@@ -31,6 +31,12 @@ export interface HostOptions {
   /** On a shared store: which process runs the agent of a session. */
   leases?: Leases
   clock?: Clock
+  /**
+   * How long an agent stays without a turn before its process is ended to free its memory, in milliseconds; `null` for ever. The next
+   * message starts it again, in the same conversation. Only agents that can continue are ended.
+   * @default 10 minutes
+   */
+  freeAfterMs?: number | null
   onError: (error: unknown) => void
 }
 
@@ -115,10 +121,10 @@ export class Host extends BoundHost {
   readonly #leases: Leases | undefined
   readonly #stopListening: (() => void) | undefined
 
-  constructor({ desk, agents: adapters = [], env, bus, leases, clock, onError }: HostOptions) {
+  constructor({ desk, agents: adapters = [], env, bus, leases, clock, freeAfterMs, onError }: HostOptions) {
     const live = new LiveFeed(bus && ((event) => bus.publish({ type: 'live', ...event })))
     const agents = new AgentList(adapters)
-    const runner = new AgentRunner({ desk, agents, live, env, leases, clock, onError })
+    const runner = new AgentRunner({ desk, agents, live, env, leases, clock, freeAfterMs, onError })
     const parts = { agents, runner, onError }
     super(desk, parts)
     this.#parts = parts
