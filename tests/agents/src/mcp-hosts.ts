@@ -11,6 +11,7 @@ import { startCodexEndpoint } from './codex-endpoint.js'
 import { codex, codexEnv, codexHome } from './codex-session.js'
 import type { Endpoint } from './endpoint.js'
 import { folderOf } from './folders.js'
+import { opencode } from './programs.js'
 
 /** A program that runs an agent, with Askback as an MCP server on its stdin and stdout. */
 export interface McpHost {
@@ -103,8 +104,7 @@ const openCode: McpHost = {
       experimental: { mcp_timeout: giveUpSeconds * 1000 },
     }
     await writeFile(join(cwd, 'opencode.json'), JSON.stringify(config))
-    const program = join(import.meta.dirname, '../node_modules/.bin/opencode')
-    return outputOf(program, ['run', prompt], cwd, {
+    return outputOf(opencode, ['run', prompt], cwd, {
       PATH: process.env['PATH'] ?? '/usr/bin:/bin',
       HOME: await folderOf('home'),
       OPENCODE_DISABLE_AUTOUPDATE: 'true',
