@@ -22,6 +22,18 @@ function arm(ms: number) {
   return { wake, disarm }
 }
 
+it('keeps the process from ending only while an alarm is set', () => {
+  vi.useRealTimers()
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
+  for (let round = 0; round < 2; round++) {
+    const { disarm } = arm(10 * MINUTE)
+    expect(timers()).toBe(before + 2)
+    disarm()
+    expect(timers()).toBe(before)
+  }
+})
+
 it.each([1, 999, 1000, 1001, 10 * MINUTE])('rings at its time, after %d ms', (ms) => {
   const { wake } = arm(ms)
   vi.advanceTimersByTime(ms - 1)

@@ -48,6 +48,7 @@ export class Alarms {
           : setTimeout(alarm.ring, ms)
     }
     wait(left)
+    if (this.#distant.size === 0) setNeeded(this.#looking, true)
     this.#distant.add(alarm)
     this.#looking ??= this.#lookLater()
     return disarm
@@ -61,16 +62,36 @@ export class Alarms {
 
   #remove(alarm: Alarm): void {
     if (!this.#distant.delete(alarm) || this.#distant.size > 0 || this.#looking === null) return
+    // The next alarm often comes at once, so the timer stays until it fires: a new one for each question costs more than this.
+    if (setNeeded(this.#looking, false)) return
     clearTimeout(this.#looking)
     this.#looking = null
   }
 
   #lookLater(): ReturnType<typeof setTimeout> {
     return setTimeout(() => {
-      this.#looking = this.#lookLater()
+      this.#looking = this.#distant.size > 0 ? this.#lookLater() : null
       this.look()
     }, LOOK_MS)
   }
+}
+
+/** A timer of Node.js. Those of a browser are numbers. */
+interface ProcessTimer {
+  ref(): unknown
+  unref(): unknown
+}
+
+/** Sets whether a timer keeps the process from ending. Returns false if this host has no such timers. */
+function setNeeded(timer: unknown, isNeeded: boolean): boolean {
+  if (!isProcessTimer(timer)) return false
+  if (isNeeded) timer.ref()
+  else timer.unref()
+  return true
+}
+
+function isProcessTimer(timer: unknown): timer is ProcessTimer {
+  return typeof timer === 'object' && timer !== null && 'ref' in timer && 'unref' in timer
 }
 
 /**
