@@ -54,6 +54,34 @@ describe('a settings file', () => {
     },
   )
 
+  it.each(['timeSlot', "'time_slot'"])('maps tools of Claude to its kinds: %s', async (kind) => {
+    const text = CONFIG.replace(
+      'limits:',
+      `agents: { claude: { tools: { DeployWindow: ${kind} } } }, limits:`,
+    )
+    const folder = folderWith({ 'askback.config.ts': text, 'time-slot.ts': TIME_SLOT })
+    const { gateway } = await readConfig(folder, {})
+    expect(Object.keys(gateway.agents.claude.tools ?? {})).toEqual(['DeployWindow'])
+  })
+
+  it.each([
+    [
+      { claude: { tools: { DeployWindow: 'riddle' } } },
+      /map the tool DeployWindow to the kind "riddle", which is not one of their kinds/,
+    ],
+    [
+      { codex: { tools: { DeployWindow: 'riddle' } } },
+      /map tools for agents\.codex, which cannot get a changed input from a person/,
+    ],
+    [
+      { acp: [{ id: 'a', command: 'b', tools: {} }] },
+      /map tools for agents\.acp\.0, which cannot get a changed input/,
+    ],
+  ])('refuses a mapping of tools that cannot work: %j', async (agents, reason) => {
+    const folder = folderWith({ 'askback.config.json': JSON.stringify({ agents }) })
+    await expect(readConfig(folder, {})).rejects.toThrow(reason)
+  })
+
   it('is read again after it was changed', async () => {
     const folder = folderWith({ 'askback.config.ts': `export default { loginDays: 1 }` })
     expect(await readConfig(folder, {})).toMatchObject({ gateway: { loginDays: 1 } })

@@ -58,7 +58,16 @@ function checkConfig(settings: unknown, file: string | null): CommandConfig {
       throw refuse(`have a renderer for the kind ${JSON.stringify(kind)}, which is not one of their kinds.`)
     return [kind, resolve(folder, path)] as const
   })
+  for (const [tool, kind] of Object.entries(gateway.agents.claude.tools ?? {}))
+    if (!kinds.some((each) => each.kind === nameOf(kind)))
+      throw refuse(
+        `map the tool ${tool} to the kind ${JSON.stringify(nameOf(kind))}, which is not one of their kinds.`,
+      )
   return { file, gateway, kinds, renderers: Object.fromEntries(paths) }
+}
+
+function nameOf(kind: string | { kind: string }): string {
+  return typeof kind === 'string' ? kind : kind.kind
 }
 
 /** A misspelled key comes first, because it is also why another one is missing. */
@@ -67,6 +76,8 @@ function reasonOf(issues: readonly z.core.$ZodIssue[]): string {
   const path = issue?.path.join('.') ?? ''
   if (issue?.code !== 'unrecognized_keys')
     return `do not fit${path === '' ? '' : ` at ${path}`}: ${issue?.message}.`
+  if (issue.keys.includes('tools') && /^agents\.(?:codex|acp)/.test(path))
+    return `map tools for ${path}, which cannot get a changed input from a person. Only Claude can: agents.claude.tools. Other agents ask with the tools of askback mcp.`
   const place = path === '' ? '' : ` in ${path}`
   return `have a key that does not exist${place}: ${issue.keys.join(', ')}. ${knownKeys(issue.path)}`
 }
@@ -91,14 +102,21 @@ function knownKeys(path: readonly PropertyKey[]): string {
  */
 export function agentAdapters(
   { claude, codex, acp }: GatewayConfig['agents'],
+  kinds: readonly InteractionKind[],
   dataFolder?: string,
 ): AgentAdapter[] {
   const { env } = process
-  const { executable, settingSources } = claude
+  const { executable, settingSources, tools = {} } = claude
   const claudeOptions = {
     env,
     ...(executable !== undefined && { executable }),
     ...(settingSources && { settingSources }),
+    tools: Object.fromEntries(
+      Object.entries(tools).flatMap(([tool, kind]) => {
+        const found = kinds.find((each) => each.kind === nameOf(kind))
+        return found ? [[tool, found]] : []
+      }),
+    ),
   }
   const codexOptions = {
     env,

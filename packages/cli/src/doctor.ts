@@ -61,7 +61,7 @@ async function settingsChecks(folder: string, claude: string | undefined): Promi
     const { gateway: config } = await readConfig(folder, { claude })
     const { telegramToken, webhooks } = connectorSecrets(config, process.env)
     const agents = await Promise.all(
-      agentAdapters(config.agents).map(async (adapter) => {
+      agentAdapters(config.agents, []).map(async (adapter) => {
         const found = await adapter.check()
         if (found.reason !== undefined) return missing(adapter.name, found.reason)
         const uses = found.available && found.uses !== undefined ? `, with ${found.uses}` : ''

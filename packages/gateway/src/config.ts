@@ -54,6 +54,8 @@ export const gatewayConfig = z.strictObject({
           executable: z.string().min(1).optional(),
           /** Which settings of Claude Code are used in addition to CLAUDE.md; by default the user's. */
           settingSources: z.array(z.enum(['user', 'project', 'local'])).optional(),
+          /** Tools that ask with one of the operator's kinds instead of an approval: kinds, or their names, by the names of tools. */
+          tools: z.record(z.string(), z.union([z.string(), z.looseObject({ kind: z.string() })])).optional(),
         })
         .prefault({}),
       codex: z

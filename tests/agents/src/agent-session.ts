@@ -5,6 +5,7 @@ import {
   type AgentAdapter,
   type Clock,
   type Host,
+  type InteractionKind,
   type Store,
 } from '@askback/core'
 import type { EventOf, Interaction, PermissionMode, SessionEvent } from '@askback/protocol'
@@ -30,6 +31,7 @@ export interface AgentSessionOptions {
   cwd: string
   mode?: PermissionMode
   before?: EarlierSession
+  kinds?: InteractionKind[]
   /** The environment of the agent's shells. */
   shells?: Record<string, string>
   /** The clock of the host, by which idle agents are freed. */
@@ -37,12 +39,20 @@ export interface AgentSessionOptions {
 }
 
 /** A session with one agent, on the desk and host of a gateway but without HTTP. */
-export async function agentSession({ adapter, cwd, mode, before, shells = {}, clock }: AgentSessionOptions) {
+export async function agentSession({
+  adapter,
+  cwd,
+  mode,
+  before,
+  kinds = [],
+  shells = {},
+  clock,
+}: AgentSessionOptions) {
   const store = before?.store ?? memoryStore()
   const errors: unknown[] = []
   const onError = (error: unknown) => errors.push(error)
   const env = () => Promise.resolve(shells)
-  const desk = createDesk({ store, onError })
+  const desk = createDesk({ store, kinds, onError })
   const host: Host = createHost({ desk, agents: [adapter], env, ...(clock && { clock }), onError })
   openHosts.add(host)
   await host.ready

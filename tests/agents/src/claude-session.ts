@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as sdk from '@anthropic-ai/claude-agent-sdk'
 import { claudeAgent, type ClaudeAgentOptions } from '@askback/agents/claude'
-import type { Clock } from '@askback/core'
+import type { Clock, InteractionKind } from '@askback/core'
 import type { PermissionMode } from '@askback/protocol'
 import { agentSession, type EarlierSession } from './agent-session.js'
 import { folderOf } from './folders.js'
@@ -17,6 +17,7 @@ export interface ClaudeSessionOptions {
   /** A session of an earlier gateway. */
   before?: EarlierSession & { home: string; cwd: string }
   agent?: Partial<ClaudeAgentOptions>
+  kinds?: InteractionKind[]
   cwd?: string
   /** The environment of the agent's shells. */
   shells?: Record<string, string>

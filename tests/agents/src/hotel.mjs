@@ -27,6 +27,9 @@ const asks = {
   },
 }
 
+/** Asks nothing, and returns its arguments. */
+const ECHO = 'WakeUpCall'
+
 /** @type {Map<unknown, (result: unknown) => void>} */
 const waiting = new Map()
 let count = 0
@@ -42,9 +45,11 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     return send({ id, result: { protocolVersion, capabilities: { tools: {} }, serverInfo } })
   }
   if (method === 'tools/list') {
-    const tools = Object.keys(asks).map((name) => ({ name, inputSchema: { type: 'object' } }))
+    const tools = [...Object.keys(asks), ECHO].map((name) => ({ name, inputSchema: { type: 'object' } }))
     return send({ id, result: { tools } })
   }
+  if (method === 'tools/call' && params?.name === ECHO)
+    return send({ id, result: { content: [{ type: 'text', text: JSON.stringify(params.arguments) }] } })
   if (method === 'tools/call') return void call(id, /** @type {keyof typeof asks} */ (params?.name))
   if (id !== undefined) send({ id, result: {} })
 })

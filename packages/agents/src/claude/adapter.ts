@@ -6,6 +6,7 @@ import { claudeConfigFolder, missingClaudeLogin } from '../program/login.js'
 import { killOrphans } from '../program/orphan-processes.js'
 import { ClaudeProcess } from './process.js'
 import type { ClaudeSdk, McpServer, QueryOptions } from './sdk.js'
+import type { ToolKinds } from './tool-kinds.js'
 
 /** An optional peer dependency, so it is imported only when Claude is used. */
 const SDK: string = '@anthropic-ai/claude-agent-sdk'
@@ -43,6 +44,11 @@ export interface ClaudeAgentOptions {
    * @default the desk's
    */
   timeoutMs?: number | null
+  /**
+   * Tools that ask with a kind of yours instead of an approval, and run with the answer in their input. The desk must know the kinds.
+   * @default {}
+   */
+  tools?: ToolKinds
   /**
    * A process that waits longer than this for one question or plan ends, to free its memory. The answer starts it again.
    * In milliseconds; `null` never.
@@ -97,6 +103,7 @@ export function claudeAgent(options: ClaudeAgentOptions): AgentAdapter {
         parkAfterMs: options.parkAfterMs === undefined ? PARK_AFTER_MS : options.parkAfterMs,
         clock,
         newId,
+        ...(options.tools && { tools: options.tools }),
         ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
       })
     },

@@ -15,6 +15,7 @@ import { refusalMessage } from '../session/model-messages.js'
 import { parkingMatcher, type ParkingOptions } from './parking.js'
 import { PlanMissing, planOf, reviewPlan, type ApprovedPlan } from './plan-review.js'
 import { answeredInput, questionRequest } from './question.js'
+import { askedToolsMatcher, askKind, mappedTool, type ToolKinds } from './tool-kinds.js'
 import type {
   CanUseTool,
   HookMatcher,
@@ -48,6 +49,11 @@ export interface ClaudeHooksOptions {
    * @default the desk's
    */
   timeoutMs?: number | null
+  /**
+   * Tools that ask with a kind of yours instead of an approval, and run with the answer in their input.
+   * @default {}
+   */
+  tools?: ToolKinds
   /** Stops waiting when it aborts; pending requests stay pending. */
   signal?: AbortSignal
   /** @default the system's clock */
@@ -97,7 +103,7 @@ export function createClaudeHooks(
   options: ClaudeHooksOptions = {},
   ports?: ObserverPorts,
 ): ClaudeHooks {
-  const { cwd = null, plansFolder = null, timeoutMs, clock = jumpAwareClock } = options
+  const { cwd = null, plansFolder = null, timeoutMs, tools = {}, clock = jumpAwareClock } = options
   const adapter = ports?.adapter
   const editScope = editScopeOf(session, { cwd, plans: plansFolder })
   /** The last call to each MCP server: an elicitation names only the server. */
@@ -110,6 +116,8 @@ export function createClaudeHooks(
     if (server !== undefined) lastCalls.set(server, call)
     await waitUntilLogged(call)
     const request = callRequest(askOptions(call, call.signal), clock)
+    const mapped = mappedTool(tools, call.toolName)
+    if (mapped) return askKind(session, call, mapped, request)
     switch (call.toolName) {
       case 'AskUserQuestion':
         return ask(session, call, request)
@@ -158,6 +166,11 @@ export function createClaudeHooks(
     return options.signal ? AbortSignal.any([signal, options.signal]) : signal
   }
 
+  const hooks = [
+    ...(Object.keys(tools).length > 0 ? [askedToolsMatcher(tools)] : []),
+    ...(typeof adapter?.memoryFolder === 'string' ? [memoryEditsMatcher(adapter.memoryFolder)] : []),
+    ...(adapter?.parking ? [parkingMatcher({ ...adapter.parking, clock, ask: askAhead })] : []),
+  ]
   return {
     async canUseTool(toolName, input, use) {
       try {
@@ -175,14 +188,7 @@ export function createClaudeHooks(
         ...askOptions(lastCalls.get(request.serverName), signal),
         attach: false,
       }),
-    ...(adapter && {
-      hooks: {
-        PreToolUse: [
-          ...(adapter.memoryFolder === null ? [] : [memoryEditsMatcher(adapter.memoryFolder)]),
-          ...(adapter.parking ? [parkingMatcher({ ...adapter.parking, clock, ask: askAhead })] : []),
-        ],
-      },
-    }),
+    ...(hooks.length > 0 && { hooks: { PreToolUse: hooks } }),
   }
 }
 

@@ -12,6 +12,7 @@ import { createClaudeHooks, type ClaudeCall, type ClaudeHooks } from './hooks.js
 import { isDeferred } from './parking.js'
 import { handedOverResult } from './plan-review.js'
 import type { ClaudeSdk, PermissionResult, QueryOptions, SdkMode } from './sdk.js'
+import type { ToolKinds } from './tool-kinds.js'
 
 export interface ClaudeProcessOptions {
   sdk: ClaudeSdk
@@ -21,6 +22,7 @@ export interface ClaudeProcessOptions {
   /** How long a process waits for a person before it ends, in milliseconds; `null` without a limit. */
   parkAfterMs: number | null
   timeoutMs?: number | null
+  tools?: ToolKinds
   clock: Clock
   newId: () => string
 }
@@ -85,7 +87,7 @@ export class ClaudeProcess extends BaseAgentProcess<ClaudeTurnLog> implements Ag
   }
 
   #hooks(): ClaudeHooks {
-    const { configFolder, timeoutMs, parkAfterMs, clock } = this.#options
+    const { configFolder, timeoutMs, tools, parkAfterMs, clock } = this.#options
     const { session, cwd } = this.context
     const { calls } = this.turnLog
     const canPark = (id: string) => calls.isOnlyOpen(id) && this.#conversation?.isIdle === true
@@ -97,6 +99,7 @@ export class ClaudeProcess extends BaseAgentProcess<ClaudeTurnLog> implements Ag
         signal: this.stopSignal,
         clock,
         ...(timeoutMs !== undefined && { timeoutMs }),
+        ...(tools && { tools }),
       },
       {
         waitUntilLogged: (call) => calls.waitUntilLogged(call),

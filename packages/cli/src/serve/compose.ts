@@ -127,7 +127,7 @@ async function composeOn(
   const host = createHost({
     desk,
     // With a shared store another gateway takes over lost sessions, so no agent may continue without its own gateway.
-    agents: agentAdapters(config.agents, shared ? undefined : dataFolder),
+    agents: agentAdapters(config.agents, kinds, shared ? undefined : dataFolder),
     freeAfterMs: idleMinutes === null ? null : idleMinutes * 60_000,
     onError: report,
     ...(shared && { bus: shared.bus, leases: shared.leases }),
