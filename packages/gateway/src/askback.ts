@@ -28,6 +28,7 @@ import { fastifyPlugin, type FastifyPlugin } from './mount/fastify.js'
 import { fetchHandlers, type FetchHandlers } from './mount/fetch.js'
 import { readLink } from './read-link.js'
 
+/** The options of `createAskback`. */
 export interface AskbackOptions {
   /**
    * A store, which you close yourself after `askback.close()`, or a function that opens one, like `sqlite('./askback.db')`, which
@@ -73,6 +74,7 @@ export interface AskbackOptions {
   onError?: (error: unknown) => void
 }
 
+/** The options of one mount in your server. */
 export interface MountOptions<Request, Who extends AuthenticatedActor = AuthenticatedActor> {
   /**
    * Who a request comes from, by the login of your product.
@@ -93,6 +95,7 @@ export interface MountOptions<Request, Who extends AuthenticatedActor = Authenti
   hosts?: string[]
 }
 
+/** Askback inside of your own server. */
 export interface EmbeddedAskback {
   readonly desk: Desk
   readonly host: Host

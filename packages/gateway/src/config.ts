@@ -138,6 +138,7 @@ export const gatewayConfig = z.strictObject({
     .prefault({}),
 })
 
+/** The settings of a gateway, checked and with their defaults. */
 export type GatewayConfig = z.infer<typeof gatewayConfig>
 /** The input of `gatewayConfig`: everything is optional and has a default. */
 export type GatewaySettings = z.input<typeof gatewayConfig>

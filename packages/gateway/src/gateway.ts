@@ -31,6 +31,7 @@ import { serveStreams } from './serve-streams.js'
 import { watchClock } from './store-health.js'
 import { refuseUpgrade } from './streams/ws-server.js'
 
+/** The options of `createGateway`. */
 export interface GatewayOptions {
   /** Runs sessions and agents. The caller closes it after the gateway. */
   host: Host
@@ -89,6 +90,7 @@ export interface GatewayOptions {
 /** Enough for a query of a busy database. */
 const DECISION_MS = 5000
 
+/** A gateway, which listens by itself or inside of another server. */
 export interface Gateway {
   /** The server of the gateway. Tests may call it without a port, with `app.inject`. */
   readonly app: FastifyInstance

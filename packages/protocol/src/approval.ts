@@ -15,6 +15,7 @@ export const approvalRequest = z.object({
 /** For how long an approval holds. `session` and `always` store a rule that approves the same call later. */
 export const approvalScope = z.enum(['once', 'session', 'always'])
 
+/** The decision about a tool call. */
 export const approvalAnswer = z.strictObject({
   decision: z.enum(['approve', 'deny']),
   scope: approvalScope.optional(),

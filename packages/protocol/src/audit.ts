@@ -39,6 +39,7 @@ export const auditAct = z.object({
   subject: z.string().optional(),
 })
 
+/** One row of the audit. */
 export const auditRow = z.union([auditAct, auditDecision])
 
 export type AuditDecision = z.infer<typeof auditDecision>

@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from './clock.js'
 
+/** The shortest and the longest pause between attempts. */
 export interface BackoffLimits {
   /** Delay after the first failure, in milliseconds. It doubles with each further failure. */
   firstMs: number

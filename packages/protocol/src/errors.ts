@@ -23,6 +23,7 @@ export const errorCodes = {
   unavailable: { status: 503, exit: 6, retry: 'same_key' },
 } as const satisfies Record<string, { status: number; exit: number; retry: 'never' | 'later' | 'same_key' }>
 
+/** The code of an error: a key of `errorCodes`. */
 export type ErrorCode = keyof typeof errorCodes
 
 /** An error as JSON: the body of an HTTP response that is not a success. */

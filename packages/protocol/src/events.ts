@@ -34,6 +34,7 @@ function event<Type extends string, Shape extends z.ZodRawShape>(type: Type, sha
 const copyOf = id.optional()
 const anchored = { interactionId: id, toolCallId: id, toolName: z.string(), copyOf }
 
+/** How a tool call was reported: by the agent’s adapter, or from outside. */
 export const toolCallSource = z.enum(['agent', ...requestSource.options])
 
 /** Why a call ended with an error although its tool did not fail: a person decided so, nobody answered, or it was interrupted. */
@@ -163,13 +164,16 @@ export const liveEvent = z.discriminatedUnion('type', [
 
 export type SessionEvent = z.infer<typeof sessionEvent>
 export type LiveEvent = z.infer<typeof liveEvent>
+/** The type of an event. */
 export type EventType = SessionEvent['type']
+/** The event of a type. */
 export type EventOf<Type extends EventType> = Extract<SessionEvent, { type: Type }>
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 
 /** An event before the log gives it `seq`, `id` and time. */
 export type NewEvent = DistributiveOmit<SessionEvent, 'seq' | 'id' | 'sessionId' | 'at'>
+/** The event of a type, before the log gives it `seq`, `id` and time. */
 export type NewEventOf<Type extends EventType> = Extract<NewEvent, { type: Type }>
 
 /** Whether the event is a copy of one in another session, made when that was adopted. */

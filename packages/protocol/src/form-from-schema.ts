@@ -22,6 +22,7 @@ export interface SchemaForm {
   json: string[]
 }
 
+/** A JSON Schema of draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 type FieldRules = Pick<FormField, 'type'> & Partial<FormField>
 

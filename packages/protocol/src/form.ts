@@ -5,6 +5,7 @@ import { json, type Json } from './json.js'
 /** The log stores answers for as long as the session exists, for everyone who may read it. */
 const SECRET = 'asks for a secret; forms are kept in the log, so send the person to a URL instead'
 
+/** The types of fields. */
 export const formFieldType = z.enum(
   [
     'text',
@@ -64,6 +65,7 @@ export const formField = z
 
 const fields = z.array(formField)
 
+/** The fields of a form, in a list or in sections. */
 export const formSchema = z
   .object({
     fields: fields.optional(),
@@ -77,20 +79,24 @@ export const formSchema = z
 
 const values = z.record(z.string(), json)
 
+/** A form to fill in. */
 export const formRequest = z.object({
   message: z.string(),
   schema: formSchema,
   initialValues: values.optional(),
 })
 
+/** The values of the visible fields. */
 export const formAnswer = z.strictObject({ values })
 
 export type FormField = z.infer<typeof formField>
 export type FormFieldType = z.infer<typeof formFieldType>
 export type FormSchema = z.infer<typeof formSchema>
 export type FormRequest = z.infer<typeof formRequest>
+/** The values of a form, by field. */
 export type FormValues = Record<string, Json>
 export type FormAnswer = z.infer<typeof formAnswer>
+/** What is wrong with the values of a form, by field. */
 export type FormErrors = Record<string, string>
 
 /** All fields of all sections, in the order they are shown. */

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { AskbackError } from './errors.js'
 import { isRecord } from './guards.js'
 
+/** A JSON value. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
 
 /**
@@ -10,6 +11,7 @@ export type Json = string | number | boolean | null | Json[] | { [key: string]: 
  */
 export const json = z.custom<Json>((value) => value !== undefined, 'is missing')
 
+/** The deepest nesting of JSON that is accepted. */
 export const MAX_JSON_DEPTH = 100
 /** A sparse array costs its sender nothing, whatever its `length`. No body within the byte limits has this many entries. */
 const MAX_ARRAY_LENGTH = 10_000_000

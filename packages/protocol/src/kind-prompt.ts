@@ -12,6 +12,7 @@ import { json, type Json } from './json.js'
 /** The name of the only field of a `single` prompt. */
 export const SINGLE_FIELD = 'answer'
 
+/** A form that asks for the answer of a custom kind. */
 export const kindPrompt = z.object({
   /** What is asked for, in words of the kind's author. */
   title: z.string(),
@@ -30,6 +31,7 @@ export const kindPrompt = z.object({
 /** How a surface without a renderer asks for a custom kind. */
 export type KindPrompt = z.infer<typeof kindPrompt>
 
+/** The form for an interaction, or why it cannot be answered. */
 export const kindPromptResult = z.union([
   z.object({ prompt: kindPrompt }),
   z.object({
@@ -61,6 +63,7 @@ const cardField = z.strictObject({
   initial: json.optional(),
 })
 
+/** What surfaces that show one thing at a time say about a request. */
 export const kindCard = z.strictObject({
   /** One line above the request. */
   title: z.string().min(1, 'must not be empty').optional(),
@@ -72,6 +75,7 @@ export const kindCard = z.strictObject({
 
 /** How surfaces without a renderer show a request: see `card` of `defineInteraction`. */
 export type KindCard = z.infer<typeof kindCard>
+/** One line of a card. */
 export type KindCardField = z.infer<typeof cardField>
 
 /** A kind that an embedder defined, as `GET /api/kinds` lists it. */

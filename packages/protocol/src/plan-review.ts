@@ -1,5 +1,6 @@
 import * as z from 'zod'
 
+/** A plan in Markdown. */
 export const planReviewRequest = z.object({
   plan: z.string(),
   planFilePath: z.string().optional(),
@@ -11,6 +12,7 @@ export const planReviewRequest = z.object({
  */
 export const planDecision = z.enum(['clean_edit', 'edit', 'default', 'adjust'])
 
+/** How to go on with a plan. */
 export const planReviewAnswer = z.strictObject({
   decision: planDecision,
   feedback: z.string().optional(),

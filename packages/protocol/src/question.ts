@@ -29,6 +29,7 @@ const question = z.object({
   multiSelect: z.boolean().optional(),
 })
 
+/** One to four questions. */
 export const questionRequest = z.object({
   questions: z
     .array(question)
@@ -46,6 +47,7 @@ export const questionReply = z.strictObject({
 /** One reply per question, in the order of the questions. */
 export const questionAnswer = z.strictObject({ answers: z.array(questionReply) })
 
+/** One question with its options. */
 export type Question = z.infer<typeof question>
 export type QuestionRequest = z.infer<typeof questionRequest>
 export type QuestionReply = z.infer<typeof questionReply>

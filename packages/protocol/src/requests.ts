@@ -24,6 +24,7 @@ export const sessionTagsInput = z
 
 // The bodies of the HTTP routes. The inputs of the library's calls, below, extend them.
 
+/** A session to make. */
 export const createSessionBody = z.object({
   agent: wellFormed.nullable().optional(),
   cwd: wellFormed.min(1).optional(),
@@ -33,6 +34,7 @@ export const createSessionBody = z.object({
   tags: sessionTagsInput.optional(),
 })
 
+/** What to ask. */
 export const openBody = z.object({
   kind: z.string(),
   toolName: id.optional(),
@@ -45,6 +47,7 @@ export const openBody = z.object({
   onTimeout: json.optional(),
 })
 
+/** An answer. */
 export const respondBody = z.object({
   answer: json,
   digest: z.string().optional(),
@@ -55,6 +58,7 @@ export const respondBody = z.object({
   toolCallId: z.string().optional(),
 })
 
+/** A text of a person. */
 export const messageBody = z.object({
   text: wellFormed,
   /** `agent` skips text routing; `interaction` fails if nothing pending takes a text. */
@@ -69,6 +73,7 @@ export const routedMessage = z.object({
   interactionId: z.string().optional(),
 })
 
+/** A tool call of an outside agent. */
 export const toolCallBody = z.object({
   toolCallId: id.optional(),
   toolName: id,
@@ -76,17 +81,20 @@ export const toolCallBody = z.object({
   ...turnPosition,
 })
 
+/** The result of a tool call. */
 export const toolResultBody = z.object({ output: json, isError: z.boolean().optional() })
 
 /** Which request of the tool call the person has seen: needed once the call has had requests with different digests. */
 const seenRequest = { digest: z.string().optional(), interactionId: z.string().optional() }
 
+/** Answers to the questions of a tool call, by the index of each question. */
 export const submitAnswersBody = z.object({
   toolCallId: id,
   answers: z.record(z.string(), json),
   ...seenRequest,
 })
 
+/** Approves the call of a tool. */
 export const approveBody = z.object({
   toolCallId: id,
   scope: approvalScope.optional(),
@@ -94,8 +102,10 @@ export const approveBody = z.object({
   ...seenRequest,
 })
 
+/** Denies the call of a tool. */
 export const denyBody = z.object({ toolCallId: id, message: wellFormed.optional(), ...seenRequest })
 
+/** The permission mode that a session is to have. */
 export const permissionModeBody = z.object({ mode: permissionMode })
 
 /** All tags that the session is to have. */
@@ -135,11 +145,13 @@ export const adoptedItem = z.discriminatedUnion('type', [
   }),
 ])
 
+/** A session that an agent has run elsewhere, with its history. */
 export const adoptBody = adoptHead.extend({ items: z.array(adoptedItem) })
 
 export type CreateSessionBody = z.infer<typeof createSessionBody>
 export type OpenBody = z.infer<typeof openBody>
 export type MessageBody = z.infer<typeof messageBody>
+/** Where a message went. */
 export type MessageRoute = z.infer<typeof routedMessage>
 export type ToolCallBody = z.infer<typeof toolCallBody>
 export type ToolResultBody = z.infer<typeof toolResultBody>
@@ -157,17 +169,20 @@ export const callerInput = z.object({
   fence: z.object({ key: z.string(), version: z.number() }).optional(),
 })
 
+/** What every call has that may be repeated. */
 export const repeatable = z.object({
   /** A repeated call with the same key takes effect once. Keys are scoped to the session. */
   idempotencyKey: wellFormed.min(1).max(1000).optional(),
 })
 
+/** A session to make, with the id that it is to have. */
 export const createSessionInput = createSessionBody.extend({
   id: lookupId.optional(),
   source: wellFormed.optional(),
   ...repeatable.shape,
 })
 
+/** What to ask, and where it belongs. */
 export const openInput = openBody.extend({
   sessionId: lookupId,
   ...repeatable.shape,
@@ -195,9 +210,12 @@ export const openInput = openBody.extend({
 
 const interactionTarget = { ...repeatable.shape, sessionId: lookupId.optional(), interactionId: lookupId }
 
+/** An answer, and the interaction that it is for. */
 export const respondInput = respondBody.extend(interactionTarget)
+/** Cancels an interaction. */
 export const cancelInput = z.object({ ...interactionTarget, message: wellFormed.optional() })
 
+/** The answers so far, of a question that is answered one part at a time. */
 export const progressInput = z.object({
   sessionId: lookupId,
   interactionId: lookupId,
@@ -205,12 +223,14 @@ export const progressInput = z.object({
   ...repeatable.shape,
 })
 
+/** What an agent reports about its own work. */
 export const reportInput = z.object({
   sessionId: lookupId,
   events: json,
   ...repeatable.shape,
 })
 
+/** A tool call of an outside agent, and its session. */
 export const reportToolCallInput = toolCallBody.extend({
   sessionId: lookupId,
   source: toolCallSource.optional(),
@@ -228,6 +248,7 @@ export const answerToolCallInput = z.discriminatedUnion('kind', [
   ]),
 ])
 
+/** A text of a person, and its session. */
 export const messageInput = messageBody.extend({
   ...repeatable.shape,
   sessionId: lookupId,

@@ -2,6 +2,7 @@ import * as z from 'zod'
 
 /** Which approvals need a person; see the table "Permission modes" in docs/PROTOCOL.md. */
 export const permissionMode = z.enum(['default', 'acceptEdits', 'plan', 'bypassPermissions'])
+/** What a session is doing, in a word. */
 export const sessionStatus = z.enum(['idle', 'running', 'waiting', 'ended', 'failed'])
 
 export type PermissionMode = z.infer<typeof permissionMode>

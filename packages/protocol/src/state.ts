@@ -13,6 +13,7 @@ export const STATE_VERSION = 6
  */
 export const CALL_FORGOTTEN_MS = 30_000
 
+/** A tool call, as the state of a session has it. */
 export interface ToolCall {
   toolCallId: string
   toolName: string
@@ -48,6 +49,7 @@ export type TurnItem =
   | { type: 'error'; id: string; at: number; code: string; message: string; fatal: boolean }
   | { type: 'context_cleared'; id: string; at: number }
 
+/** A turn, with what happened in it. */
 export interface Turn {
   /** Its `turnId`; if it has none, the id of the event that began it. */
   key: string
@@ -160,6 +162,7 @@ export function emptyState(sessionId: string): SessionState {
   }
 }
 
+/** Writes a state as JSON. */
 export function stateToJson(state: SessionState): SessionStateJson {
   const {
     toolCalls,
@@ -180,6 +183,7 @@ export function stateToJson(state: SessionState): SessionStateJson {
   }
 }
 
+/** Reads a state from JSON. */
 export function stateFromJson(json: SessionStateJson): SessionState {
   const { version: _, toolCalls, interactions, pending, opening, ...rest } = json
   // In the order of their requests, as in a state folded from the whole log: the latest of a tool call must stay the latest.
@@ -214,6 +218,7 @@ export function pendingOf({ interactions }: SessionState): Interaction[] {
   return [...interactions.values()].filter((item) => item.status === 'pending')
 }
 
+/** The session as lists show it. */
 export function sessionOf(state: SessionState): Session {
   const { sessionId: id, agent, title, cwd, status, permissionMode, createdAt, tags, decidesAlone } = state
   const optional = { ...(tags && { tags }), ...(decidesAlone && { decidesAlone }) }

@@ -23,6 +23,7 @@ export type TextRoute =
   /** Nothing pending takes a text: it is a message for the agent. */
   | { to: 'nobody' }
 
+/** A text, and what its sender said about where it goes. */
 export interface TextToRoute {
   /** Oldest first. */
   pending: readonly Interaction[]

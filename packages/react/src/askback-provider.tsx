@@ -45,6 +45,7 @@ type GatewayOrTransport =
       webSocket?: boolean
     }
 
+/** The props of `AskbackProvider`. */
 export type AskbackProviderProps = GatewayOrTransport & {
   /**
    * Options of the client. They are read when the client is created, and later changes are ignored.

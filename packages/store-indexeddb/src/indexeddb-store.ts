@@ -16,6 +16,7 @@ import {
   saveSnapshot,
 } from './log-writer.js'
 
+/** The options of `indexedDbStore`. */
 export interface IndexedDbStoreOptions {
   /**
    * The name of the database. All tabs of a site that use the same name share it.

@@ -2,6 +2,7 @@ import type { Bus, BusMessage } from '@askback/core'
 import { isBusMessage } from '@askback/core/internal'
 import { createDoorbell } from '@askback/core/store'
 
+/** The options of `tabBus`. */
 export interface TabBusOptions {
   /**
    * The database that the tabs share.

@@ -8,6 +8,7 @@ import { OutgoingMessages, parsePayload, payloadsOf } from './bus-messages.js'
 import { BACKOFF, connect, parseAddress } from './database.js'
 import { failure } from './failure.js'
 
+/** The options of `postgresBus`. */
 export interface PostgresBusOptions {
   /** `postgres://user:password@host:5432/name` */
   url: string

@@ -10,6 +10,7 @@ import { migrate, quoted } from './schema.js'
 import { keyText } from './stored-text.js'
 import { keyResource, sessionResource, writeQueue } from './write-queue.js'
 
+/** The options of `postgresStore`. */
 export interface PostgresStoreOptions extends ConnectionOptions {
   /**
    * The schema that holds all tables; it is created if it does not exist.

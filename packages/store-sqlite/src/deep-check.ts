@@ -13,6 +13,7 @@ import { connection, parseStored, type Connection } from './connection.js'
 import { closeAsFound, withLock } from './database-lock.js'
 import { VERSION, versionOf } from './migrations.js'
 
+/** What a database contains, in numbers. */
 export interface DatabaseCounts {
   sessions: number
   events: number

@@ -22,6 +22,7 @@ import { openDatabase, type OpenDatabase } from './open.js'
 import { logQueries, tableQueries } from './queries.js'
 import { openSequence } from './sequence.js'
 
+/** The options of `sqliteStore`. */
 export interface SqliteStoreOptions {
   /** The database file. It is created if it does not exist; its folder must exist. */
   path: string

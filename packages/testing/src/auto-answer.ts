@@ -12,6 +12,7 @@ export interface AnswerRules {
   [kind: string]: AnswerRule | undefined
 }
 
+/** How `autoAnswer` answers each kind. */
 export interface AutoAnswerOptions {
   /**
    * The person in whose name a desk in the same process records the answers. Behind a gateway it is that of the token.
@@ -27,6 +28,7 @@ export interface AutoAnswerOptions {
   onError?: (error: unknown) => void
 }
 
+/** Answers requests until it is stopped. */
 export interface AutoAnswer {
   /** The requests that were answered so far, with their answers. */
   readonly answered: readonly Interaction[]

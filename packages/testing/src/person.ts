@@ -3,6 +3,7 @@ import { approve, deny, fill, type AnswerRule } from './answers.js'
 import { isSettled } from './auto-answer.js'
 import { answering, type AnsweringTarget } from './target.js'
 
+/** The options of a scripted person. */
 export interface PersonOptions {
   /** The name that a desk in the same process records. Behind a gateway it is that of the token. */
   name: string

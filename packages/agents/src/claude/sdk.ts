@@ -12,6 +12,7 @@ export interface ClaudeSdk {
   query(input: { prompt: AsyncIterable<UserInput>; options?: QueryOptions }): ClaudeQuery
 }
 
+/** A running query of the SDK. */
 export interface ClaudeQuery extends AsyncIterable<SdkMessage> {
   interrupt(): Promise<unknown>
   setPermissionMode(mode: SdkMode): Promise<void>
@@ -20,6 +21,7 @@ export interface ClaudeQuery extends AsyncIterable<SdkMessage> {
 /** The only modes that are used: in all others Claude Code decides without asking. */
 export type SdkMode = 'default' | 'plan'
 
+/** A message for the agent. */
 export interface UserInput {
   type: 'user'
   message: { role: 'user'; content: string }
@@ -27,8 +29,10 @@ export interface UserInput {
   uuid?: Uuid
 }
 
+/** A UUID as text. */
 export type Uuid = `${string}-${string}-${string}-${string}-${string}`
 
+/** The options of a query that the adapter sets. */
 export interface QueryOptions {
   cwd?: string
   model?: string
@@ -59,12 +63,14 @@ export interface McpServer {
   env?: Record<string, string>
 }
 
+/** Called before a tool runs, if the permission mode does not allow it by itself. */
 export type CanUseTool = (
   toolName: string,
   input: Record<string, unknown>,
   options: CanUseToolOptions,
 ) => Promise<PermissionResult>
 
+/** What the SDK says about a call beside its input. */
 export interface CanUseToolOptions {
   signal: AbortSignal
   toolUseID: string
@@ -75,6 +81,7 @@ export interface CanUseToolOptions {
   blockedPath?: string
 }
 
+/** Whether a call may run, and with which input. */
 export type PermissionResult =
   | { behavior: 'allow'; updatedInput?: Record<string, unknown>; updatedPermissions?: SetMode[] }
   | { behavior: 'deny'; message: string; interrupt?: boolean }
@@ -86,11 +93,13 @@ export interface SetMode {
   destination: 'session'
 }
 
+/** Called when an MCP server asks the person something. */
 export type OnElicitation = (
   request: Elicitation,
   options: { signal: AbortSignal },
 ) => Promise<ElicitationResult>
 
+/** Hooks for the tools whose names fit `matcher`. */
 export interface HookMatcher {
   matcher?: string
   hooks: PreToolUseHook[]
@@ -98,6 +107,7 @@ export interface HookMatcher {
   timeout?: number
 }
 
+/** What a hook gets to know about a call. */
 export interface PreToolUseInput {
   hook_event_name: string
   tool_name?: string
@@ -106,12 +116,14 @@ export interface PreToolUseInput {
   agent_id?: string
 }
 
+/** Called before each call of a tool. */
 export type PreToolUseHook = (
   input: PreToolUseInput,
   toolUseId: string | undefined,
   options: { signal: AbortSignal },
 ) => Promise<PreToolUseOutput>
 
+/** What a hook decides about a call. */
 export interface PreToolUseOutput {
   hookSpecificOutput?: {
     hookEventName: 'PreToolUse'
@@ -120,6 +132,7 @@ export interface PreToolUseOutput {
   }
 }
 
+/** The program that the SDK wants to start. */
 export interface SpawnRequest {
   command: string
   args: string[]
@@ -133,6 +146,7 @@ export type SpawnedClaude = ChildProcessByStdio<Writable, Readable, Readable>
 /** What a query yields: one of `KnownMessage`, or another type that is not used here. */
 export type SdkMessage = { type: string }
 
+/** The messages that the adapter reads. */
 export type KnownMessage =
   | SystemMessage
   | AssistantMessage
@@ -141,8 +155,10 @@ export type KnownMessage =
   | ResultMessage
   | ConversationResetMessage
 
+/** A message of Claude Code itself. */
 export type SystemMessage = InitMessage | RetryMessage | BackgroundMessage | CommandOutputMessage
 
+/** The first message of a conversation. */
 export interface InitMessage {
   type: 'system'
   subtype: 'init'
@@ -181,6 +197,7 @@ export interface RetryMessage {
   error: ModelError
 }
 
+/** Why the model gave no answer. */
 export type ModelError =
   | 'authentication_failed'
   | 'oauth_org_not_allowed'
@@ -196,6 +213,7 @@ export type ModelError =
   | 'max_output_tokens'
   | 'cloud_credential_error'
 
+/** A finished block of the model, with the message that it is a part of. */
 export interface AssistantMessage {
   type: 'assistant'
   /** Each message has one finished block. */
@@ -205,12 +223,14 @@ export interface AssistantMessage {
   error?: ModelError
 }
 
+/** One block of an assistant message: a text, a thought or a tool call. */
 export type AssistantBlock =
   | { type: 'text'; text: string }
   | { type: 'thinking'; thinking: string }
   | { type: 'tool_use'; id: string; name: string; input: unknown }
   | { type: 'other' }
 
+/** A message in the name of the user, such as the results of tools. */
 export interface UserMessage {
   type: 'user'
   message: { content: string | { type: string }[] }
@@ -219,6 +239,7 @@ export interface UserMessage {
   isReplay?: boolean
 }
 
+/** The result of a tool call, as the model gets it. */
 export interface ToolResultBlock {
   type: 'tool_result'
   tool_use_id: string
@@ -226,12 +247,14 @@ export interface ToolResultBlock {
   content?: unknown
 }
 
+/** An event of the model’s stream. */
 export interface StreamMessage {
   type: 'stream_event'
   event: StreamEvent
   parent_tool_use_id: string | null
 }
 
+/** What happens while the model writes. */
 export type StreamEvent =
   | { type: 'message_start'; message: { id: string } }
   | {
@@ -242,12 +265,14 @@ export type StreamEvent =
   | { type: 'content_block_delta'; index: number; delta: StreamDelta }
   | { type: 'other' }
 
+/** A part of a block that is being written. */
 export type StreamDelta =
   | { type: 'text_delta'; text: string }
   | { type: 'thinking_delta'; thinking: string }
   | { type: 'input_json_delta'; partial_json: string }
   | { type: 'other' }
 
+/** The end of a turn. */
 export interface ResultMessage {
   type: 'result'
   subtype: string

@@ -13,6 +13,7 @@ import {
   type Json,
 } from '@askback/protocol'
 
+/** What an MCP server asks the person. */
 export interface Elicitation {
   serverName: string
   message: string
@@ -23,6 +24,7 @@ export interface Elicitation {
   requestedSchema?: Record<string, unknown> | undefined
 }
 
+/** What the MCP server gets for an answer. */
 export interface ElicitationResult {
   action: 'accept' | 'decline' | 'cancel'
   content?: Record<string, string | number | boolean | string[]>

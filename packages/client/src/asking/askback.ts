@@ -52,6 +52,7 @@ export interface Askback {
   close(): void
 }
 
+/** How a session is made if it does not exist. */
 export interface AskbackSessionOptions extends Pick<CreateSessionBody, 'cwd' | 'title'> {}
 
 /** Options of every way to ask. */
@@ -122,6 +123,7 @@ export type TypedReplies<Questions extends readonly TypedQuestion[]> = {
   -readonly [Index in keyof Questions]: TypedReply<LabelOf<Questions[Index]>>
 }
 
+/** The reply to a question, with the labels of its options as types. */
 export interface TypedReply<Label extends string> extends Omit<QuestionReply, 'selected'> {
   selected: Label[]
 }
@@ -140,6 +142,7 @@ export interface ApproveOptions<Input>
   schema?: StandardSchema<Input>
 }
 
+/** The options of `withApproval`. */
 export interface WithApprovalOptions<Input> extends Omit<ApproveOptions<Input>, 'key'> {
   /**
    * The key of a call: see `AskingOptions`. With it the call runs at most once for each key, also after a restart, and its result is stored in
@@ -302,6 +305,7 @@ export interface AskbackSession {
   events(options?: ReadEventsOptions): AsyncIterable<SessionEvent>
 }
 
+/** Which events to read, and until when. */
 export interface ReadEventsOptions {
   /**
    * The `seq` of the last event that is known: the loop begins behind it.

@@ -15,6 +15,7 @@ export interface TurnLayout extends Pick<Turn, 'turnId' | 'startedAt' | 'endedAt
   containers: Container[]
 }
 
+/** A part of a conversation: a message, a response of the agent, or a tool call by itself. */
 export type Container =
   | { type: 'user_message'; key: string; at: number; text: string; by: Actor }
   /** The blocks of one response of the agent; `responseId` is `null` if the agent reports no such ids. */
@@ -24,6 +25,7 @@ export type Container =
   | { type: 'error'; key: string; at: number; code: string; message: string; fatal: boolean }
   | { type: 'context_cleared'; key: string; at: number }
 
+/** A block inside of a container, in the order of the log. */
 export type LayoutBlock =
   | {
       type: 'text' | 'thinking'
@@ -49,6 +51,7 @@ export interface CardBlock {
   replaces: string[]
 }
 
+/** What a tool call is doing, in a word. */
 export type ToolStatus =
   /** Its input is being written. */
   | 'streaming'
@@ -67,6 +70,7 @@ export type ToolStatus =
   /** Its turn ended before it did. */
   | 'interrupted'
 
+/** A tool call with its result and its interactions. */
 export interface ToolBlock {
   key: string
   toolCallId: string

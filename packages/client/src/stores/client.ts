@@ -36,6 +36,7 @@ export interface ClientOptions extends Timing {
   sessionEnded?: (sessionId: string) => void
 }
 
+/** A client of a gateway or a desk: its stores share one connection. */
 export interface Client {
   readonly transport: Transport
   readonly inbox: InboxStore

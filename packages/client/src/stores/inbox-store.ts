@@ -13,6 +13,7 @@ import { ListStore, type ListPage, type ListStoreOptions, type ListView } from '
 import type { Outbox, Submission, SubmissionResult } from './outbox.js'
 import type { ServerClock } from './server-clock.js'
 
+/** What is pending in all sessions, as far as it is loaded. */
 export interface InboxView extends ListView<Interaction> {
   /** The answers that are being sent, by interaction. */
   readonly submissions: ReadonlyMap<string, Submission>

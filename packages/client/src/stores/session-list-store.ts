@@ -2,6 +2,7 @@ import type { Session, SessionEvent } from '@askback/protocol'
 import type { Transport } from '../transport/transport.js'
 import { ListStore, type ListPage, type ListStoreOptions, type ListView } from './list-store.js'
 
+/** The sessions, as far as they are loaded. */
 export interface SessionListView extends ListView<Session> {
   /** Sessions beyond the loaded pages that were looked up, as they were at that time. */
   readonly others: ReadonlyMap<string, Session>

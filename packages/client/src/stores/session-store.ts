@@ -15,6 +15,7 @@ import type { Outbox, Submission, SubmissionResult } from './outbox.js'
 import type { ServerClock } from './server-clock.js'
 import { SessionFeed, type ConnectionStatus } from './session-feed.js'
 
+/** A session as a page shows it. */
 export interface SessionView {
   readonly sessionId: string
   readonly connection: ConnectionStatus

@@ -17,6 +17,7 @@ export interface ConformanceSubject {
 /** Sets up a subject with a clock that stands still unless a test moves it, and without randomness. */
 export type SetUp = (timing: { clock: FakeClock; random: () => number }) => Promise<ConformanceSubject>
 
+/** What the conformance suite needs behind a transport. */
 export interface ConformanceBackend {
   /** The id of an agent that does nothing by itself. */
   readonly agent: string
@@ -29,6 +30,7 @@ export interface ConformanceBackend {
   log(sessionId: string): Promise<SessionEvent[]>
 }
 
+/** The failures that the conformance suite can cause. */
 export interface TransportFaults {
   /** Cuts every connection. */
   cut(): void

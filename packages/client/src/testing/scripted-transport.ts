@@ -47,6 +47,7 @@ export interface ScriptedTransport extends Transport {
   readonly failNext: (method: keyof Transport, error: AskbackError) => void
 }
 
+/** The options of `ScriptedTransport`. */
 export interface ScriptedTransportOptions {
   /**
    * The prompts of custom kinds, by kind. A kind that is missing cannot be answered.

@@ -61,6 +61,7 @@ export function asked(interactionId: string, fields: RequestFields = {}): NewEve
   ]
 }
 
+/** A question with two options, for tests. */
 export const databaseQuestion: Json = {
   questions: [
     {

@@ -52,6 +52,7 @@ export interface DirectPerson {
   deleteSession(sessionId: string, options: Repeatable): Promise<void>
 }
 
+/** The part of a desk that a transport in the same process uses. */
 export interface DirectDesk {
   events(
     sessionId: string,

@@ -32,6 +32,7 @@ import {
 } from './transport.js'
 import { throughWire, wireCopy, wireError } from './wire-copy.js'
 
+/** The options of `DirectTransport`. */
 export interface DirectTransportOptions {
   /** The person in whose name every call is made. */
   actor: Actor

@@ -1,6 +1,7 @@
 import { AskbackError, PROOF_HEADER, retryAfterMsIn, type Backoff } from '@askback/protocol'
 import { errorFromResponse, unreachable } from './gateway-errors.js'
 
+/** The part of `fetch` that the transports use. */
 export type Fetch = (input: string, init?: RequestInit) => Promise<Response>
 
 export interface HttpCallsOptions {

@@ -1,5 +1,6 @@
 import { LOGIN_STORAGE_KEY, type Actor } from '@askback/protocol'
 
+/** The login of this browser, as the page stores it. */
 export interface StoredLogin {
   person: Actor
   /** The second secret of the login, which every request sends beside the cookie. */

@@ -74,6 +74,7 @@ export interface Transport {
   close(): void
 }
 
+/** An agent that the gateway can run, or why it cannot. */
 export interface AgentInfo {
   id: string
   name: string
@@ -82,12 +83,14 @@ export interface AgentInfo {
   reason?: string
 }
 
+/** Selects a page of a list. */
 export interface PageQuery {
   /** The `next` of the page before. */
   after?: string
   limit?: number
 }
 
+/** Selects a part of a log. */
 export interface HistoryQuery {
   after?: number
   /** Exclusive. With it, pages go backwards. */
@@ -95,6 +98,7 @@ export interface HistoryQuery {
   limit?: number
 }
 
+/** A session as it is now, and where its events go on. */
 export interface SessionSnapshot {
   session: Session
   state: SessionStateJson
@@ -112,6 +116,7 @@ export interface Cursor {
   logId?: string
 }
 
+/** What a stream of a session brings. */
 export type StreamItem =
   | { type: 'event'; event: SessionEvent }
   | { type: 'live'; event: LiveEvent }
@@ -119,17 +124,20 @@ export type StreamItem =
   /** The cursor does not belong to this log: take a new snapshot. */
   | { type: 'resync' }
 
+/** A change in any session: an event, or a session that is gone. */
 export type ChangeItem =
   | { type: 'event'; event: SessionEvent }
   /** The session was deleted. Where gateways share a store, its last events may not have been sent. */
   | { type: 'gone'; sessionId: string }
   | ConnectionChange
 
+/** A change of the connection to the gateway. */
 export type ConnectionChange =
   | { type: 'connection'; status: 'live' }
   /** The transport tries to reconnect. */
   | { type: 'connection'; status: 'offline'; error: unknown }
 
+/** The options of a call. */
 export interface CallOptions {
   /**
    * Makes repeated calls count once. The transport uses it for its own retries as well.
@@ -140,6 +148,7 @@ export interface CallOptions {
   signal?: AbortSignal
 }
 
+/** A page of what is pending. */
 export interface InboxPage {
   interactions: Interaction[]
   next: string | null
@@ -149,6 +158,7 @@ export interface InboxPage {
   perSession: Record<string, number>
 }
 
+/** An answer, and the interaction that it is for. */
 export interface RespondInput {
   sessionId: string
   interactionId: string
@@ -162,6 +172,7 @@ export interface RespondInput {
   toolCallId?: string
 }
 
+/** A settled interaction, and the events that settled it. */
 export interface SettleResult {
   interaction: Interaction
   /** What this call appended to the log, as far as it is known. */
@@ -170,10 +181,12 @@ export interface SettleResult {
 
 // What the transports share.
 
+/** The cursor for a `seq`. */
 export function cursorOf(after: Cursor | number): Cursor {
   return typeof after === 'number' ? { seq: after } : after
 }
 
+/** The body for a text. */
 export function messageOf(message: string | MessageBody): MessageBody {
   return typeof message === 'string' ? { text: message } : message
 }

@@ -12,6 +12,7 @@ export interface SurfaceHelp {
   more?: readonly string[]
 }
 
+/** A command that a person typed in a chat. */
 export interface CommandInput {
   place: string
   text: string

@@ -50,6 +50,7 @@ export interface PersonActions {
 
 const PENDING_PAGE = 500
 
+/** The options of a desk for connectors. */
 export interface ConnectorDeskOptions {
   /**
    * The sessions that people see through the connector: all of them, or those that have all of these tags. All others do not exist

@@ -8,6 +8,7 @@ import type { Connector, ConnectorContext, ConnectorPlace } from './connector.js
 import type { ConnectorDesk } from './connector-desk.js'
 import { RetryQueue } from './retry-queue.js'
 
+/** The options of `runConnector`. */
 export interface ConnectorOptions {
   connector: Connector
   desk: ConnectorDesk
@@ -21,6 +22,7 @@ export interface ConnectorOptions {
   pollMs?: number
 }
 
+/** A connector that runs until it is closed. */
 export interface RunningConnector {
   /** Resolves when the connector has started. What is pending is shown, or about to be. */
   readonly ready: Promise<void>

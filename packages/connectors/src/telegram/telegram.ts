@@ -12,6 +12,7 @@ import { Pairings, type AllowedUser } from './pairings.js'
 import { isGone, isRefused, isUnchanged, plainError, SendQueue } from './send-queue.js'
 import { HandledUpdates, UpdateHandler } from './updates.js'
 
+/** The options of the Telegram connector. */
 export interface TelegramOptions {
   /** The token of the bot, from @BotFather. */
   token: string

@@ -11,6 +11,7 @@ import { keyInput } from './key-input.js'
 import { lineInput } from './line-input.js'
 import { isAnswerable, SHOW_MORE, type PersonInput, type TerminalInput } from './terminal-input.js'
 
+/** The options of the terminal. */
 export interface TerminalOptions {
   input: Readable
   output: Writable

@@ -11,8 +11,10 @@ import { createHash, createHmac } from 'node:crypto'
 import { overwrite } from '../overwrite.js'
 import type { ConnectorDesk } from '../runner/connector-desk.js'
 
+/** The part of a desk that webhooks read. */
 export type WebhookDesk = Pick<ConnectorDesk, 'kv' | 'head' | 'changes' | 'onAppend' | 'interaction'>
 
+/** The options of `runWebhook`. */
 export interface WebhookOptions {
   url: string
   /** Signs every call: `whsec_` followed by base64, or any text. */
@@ -30,6 +32,7 @@ export interface WebhookOptions {
   giveUpMs?: number
 }
 
+/** A webhook that runs until it is closed. */
 export interface RunningWebhook {
   /** Resolves when the cursor is loaded. */
   readonly ready: Promise<void>

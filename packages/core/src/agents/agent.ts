@@ -35,6 +35,7 @@ type WithoutOffset<T> = T extends unknown ? Omit<T, 'offset'> : never
 /** A delta without its offset in the block, which is counted for the adapter. */
 export type LiveDelta = WithoutOffset<LiveEvent>
 
+/** What an adapter gets to run an agent in a session. */
 export interface AgentContext {
   readonly sessionId: string
   readonly cwd: string | null
@@ -54,6 +55,7 @@ export interface AgentContext {
   live(delta: LiveDelta): void
 }
 
+/** A running agent. */
 export interface AgentProcess {
   /** Sends a message to the agent. Its turn is in the log already, and ends when the adapter reports `turn_ended`. */
   send(message: { text: string; turnId: string }): Promise<void>

@@ -21,6 +21,7 @@ import { AgentList } from './agent-list.js'
 import { AgentRunner } from './agent-runner.js'
 import { LiveFeed, type LiveListener } from './live-feed.js'
 
+/** The options of `createHost`. */
 export interface HostOptions {
   desk: Desk
   agents?: AgentAdapter[]
@@ -176,6 +177,7 @@ export class Host extends BoundHost {
   }
 }
 
+/** Runs sessions and their agents on a desk. */
 export function createHost(options: HostOptions): Host {
   return new Host(options)
 }

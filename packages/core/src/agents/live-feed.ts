@@ -2,6 +2,7 @@ import type { LiveEvent, SessionEvent } from '@askback/protocol'
 import type { ReportedEvent } from '../decide/command.js'
 import type { LiveDelta } from './agent.js'
 
+/** Called with each part of a block that is being written. */
 export type LiveListener = (live: { sessionId: string; event: LiveEvent }) => void
 
 interface Block {

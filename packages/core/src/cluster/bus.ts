@@ -13,6 +13,7 @@ export interface Bus {
   close(): Promise<void>
 }
 
+/** What gateways tell each other. */
 export type BusMessage =
   /** The doorbell: a session has new events. */
   | ({ type: 'append' } & AppendNotice)

@@ -6,6 +6,7 @@ import { Retry } from '../retry.js'
 import type { Fence, KvEntry, Store } from '../store/store.js'
 import type { Bus } from './bus.js'
 
+/** The options of `Leases`. */
 export interface LeasesOptions {
   store: Store
   bus?: Bus

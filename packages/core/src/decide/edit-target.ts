@@ -5,6 +5,7 @@ import type { EditTarget } from './permissions.js'
 // Decides whether an edit is inside a session's folder, for adapters, HTTP, MCP and hooks alike. It works on the text of paths and
 // asks the host only for the targets of links.
 
+/** The folders by which an edit is judged. */
 export interface EditScope {
   cwd: string | null
   /**

@@ -11,6 +11,7 @@ import type { ReadLink } from '../decide/resolve-path.js'
 import type { InteractionKind } from '../kinds/kinds.js'
 import type { Store } from '../store/store.js'
 
+/** The options of `createDesk`. */
 export interface DeskOptions {
   store: Store
   /** Kinds in addition to `question`, `approval`, `plan_review` and `form`. */
@@ -71,6 +72,7 @@ export interface DeskOptions {
   onError?: (error: unknown) => void
 }
 
+/** The options of a read. */
 export interface ReadOptions {
   /**
    * Whether the result must include everything that was in the store at the time of the call, also from other processes.
@@ -88,6 +90,7 @@ export interface ControlResult {
   turnId?: string
 }
 
+/** The options of `wait`. */
 export interface WaitOptions {
   /** The session of the interaction. Without it the store is asked. */
   sessionId?: string
@@ -101,6 +104,7 @@ export interface WaitOptions {
   signal?: AbortSignal | undefined
 }
 
+/** An interaction, and whether this call opened it. */
 export interface Opened {
   interaction: Interaction
   /** False for a repeated request, and if it attached to an interaction that existed. */
@@ -108,6 +112,7 @@ export interface Opened {
   events: SessionEvent[]
 }
 
+/** A session as it is now, and where its events go on. */
 export interface SessionSnapshot {
   session: Session
   state: SessionStateJson

@@ -6,6 +6,7 @@ import { eventTexts, type Advance } from './committed.js'
 /** Called with events that became durable in sessions in memory or followed here, in the order of each log. */
 export type Listener = (advance: Advance) => void
 
+/** Called with the id of a session that was deleted. */
 export type GoneListener = (sessionId: string) => void
 
 /** Calls all listeners. An error in one of them does not affect the others. */

@@ -26,6 +26,7 @@ import {
 } from './settlement.js'
 import { checkSignal } from './waiters.js'
 
+/** How a session is made if it does not exist. */
 export type SessionDefaults = CreateSessionBody
 
 /** Options of every way to ask. */

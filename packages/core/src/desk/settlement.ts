@@ -42,6 +42,7 @@ export interface Approved<Answer = Json> extends SettlementBase {
   via?: Via
 }
 
+/** A person said no. */
 export interface Denied<Answer = Json> extends SettlementBase {
   settlement: 'denied'
   message?: string
@@ -50,6 +51,7 @@ export interface Denied<Answer = Json> extends SettlementBase {
   via?: Via
 }
 
+/** It was cancelled, so nobody decided. */
 export interface Cancelled extends SettlementBase {
   settlement: 'cancelled'
   message?: string
@@ -57,6 +59,7 @@ export interface Cancelled extends SettlementBase {
   via?: Via
 }
 
+/** Nobody answered in time. */
 export interface TimedOut extends SettlementBase {
   settlement: 'timed_out'
 }
@@ -70,8 +73,11 @@ export interface Superseded extends SettlementBase {
 /** It ended without a decision of a person. Nothing may run. */
 export type Undecided = Cancelled | TimedOut | Superseded
 
+/** How a question ended. */
 export type QuestionSettlement = Answered<QuestionAnswer> | Undecided
+/** How a form ended. */
 export type FormSettlement = Answered<FormAnswer> | Undecided
+/** How an approval ended. */
 export type ApprovalSettlement = Approved<ApprovalAnswer> | Denied<ApprovalAnswer> | Undecided
 /** `denied` means that the person asked for changes; its `message` has the feedback. */
 export type PlanReviewSettlement = Approved<PlanReviewAnswer> | Denied<PlanReviewAnswer> | Undecided

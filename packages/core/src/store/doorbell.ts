@@ -5,6 +5,7 @@ export interface Doorbell<Notice> {
   on(listener: (notice: Notice) => void): () => void
 }
 
+/** A list of listeners that are called with each notice. */
 export function createDoorbell<Notice>(): Doorbell<Notice> {
   // Wrapped, so that the same function can be registered twice and each registration be removed by itself.
   const registrations = new Set<{ listener: (notice: Notice) => void }>()

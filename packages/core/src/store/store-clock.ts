@@ -10,6 +10,7 @@ export interface SharedClock extends Clock {
   onMeasured(listener: () => void): () => void
 }
 
+/** The options of a clock that follows a database. */
 export interface StoreClockOptions {
   /** Reads the store's own time, in milliseconds since 1970. */
   readTime: () => Promise<number>

@@ -20,6 +20,7 @@ export interface KvWrite {
   ifAbsent?: boolean
 }
 
+/** Events to append to the log of a session, in one transaction. */
 export interface Append {
   sessionId: string
   /** The `seq` that this append was decided on. The first append of a session expects 0. */
@@ -57,12 +58,14 @@ export interface Fence {
 /** A conflict is no error: the caller reads the log again and decides again. */
 export type AppendResult = { ok: true } | { ok: false; conflict: 'seq' | 'kv' | 'fence' | 'locked' }
 
+/** A page of a list. */
 export interface Page<T> {
   items: T[]
   /** An opaque cursor: pass it as `after` to get the next page. `null` on the last page. */
   next: string | null
 }
 
+/** A session as a store lists it. */
 export interface SessionRow extends Session {
   /** When its last event was appended. */
   updatedAt: number
@@ -96,6 +99,7 @@ export interface KvEntry {
   version: number
 }
 
+/** Small records that are compared before they are set. */
 export interface Kv {
   get(key: string): Promise<KvEntry | null>
   /**

@@ -7,6 +7,7 @@ import { replay } from '../desk/speculative.js'
 import { memoryStore } from '../store/memory-store.js'
 import type { Store } from '../store/store.js'
 
+/** The agent that `agentContract` tests. */
 export interface AgentUnderTest {
   adapter: AgentAdapter
   /** Messages that make the agent do exactly what is described. */

@@ -39,10 +39,12 @@ export class SessionScript {
   }
 }
 
+/** The event of a text. */
 export function text(content: string): NewEvent {
   return { type: 'text', blockId: `block of ${content}`, text: content }
 }
 
+/** The events of a question. */
 export function ask(
   interactionId: string,
   fields: Partial<EventOf<'interaction_request'>> = {},
@@ -72,6 +74,7 @@ export function ask(
   ]
 }
 
+/** The events of an answer. */
 export function answer(
   interactionId: string,
   fields: Partial<EventOf<'interaction_response'>> = {},
@@ -97,18 +100,22 @@ export function answer(
   ]
 }
 
+/** The event of a question that is answered in part. */
 export function progress(interactionId: string, answers: string[]): NewEvent {
   return { type: 'interaction_progress', interactionId, answers }
 }
 
+/** The event of a claim. */
 export function deliver(interactionId: string): NewEvent {
   return { type: 'interaction_delivered', interactionId, toolCallId: `call-${interactionId}`, to: 'waiter' }
 }
 
+/** The event of a tool call. */
 export function toolCall(toolCallId: string): NewEvent {
   return { type: 'tool_call', toolCallId, toolName: 'Run', input: { command: toolCallId } }
 }
 
+/** The event of the result of a tool call. */
 export function toolResult(toolCallId: string): NewEvent {
   return { type: 'tool_result', toolCallId, output: 'done', isError: false }
 }

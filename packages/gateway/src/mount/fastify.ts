@@ -4,6 +4,7 @@ import { passOn } from './express.js'
 import { checkPrefix, withoutPrefix } from './mount.js'
 import { routeUpgrades } from './upgrades.js'
 
+/** A plugin for `app.register` of Fastify. */
 export type FastifyPlugin = (instance: FastifyInstance) => Promise<void>
 
 /** A plugin that hands every request under its prefix to the gateway. It serves WebSockets, too. */

@@ -8,6 +8,7 @@ import { noRoute } from '../http/web-app.js'
 import { MemorySocket } from './memory-socket.js'
 import { checkPrefix, withoutPrefix } from './mount.js'
 
+/** Answers one request of the Fetch API. */
 export type FetchHandler = (request: Request) => Promise<Response>
 
 /** One handler for each method, with the names that Next.js and others look for. */

@@ -2,6 +2,7 @@ import type { ErrorBody, Interaction, Session } from '@askback/protocol'
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { TestGateway } from './test-gateway.js'
 
+/** A response of the gateway, with its body parsed. */
 export interface ApiResponse<Body> {
   status: number
   body: Body

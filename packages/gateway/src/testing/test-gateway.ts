@@ -15,6 +15,7 @@ import { createGateway, type Gateway, type GatewayOptions } from '../gateway.js'
 import { readLink } from '../read-link.js'
 import type { McpHandler } from '../routes/mcp.js'
 
+/** The options of `startTestGateway`. */
 export interface TestGatewayOptions {
   /**
    * The caller closes it.
@@ -47,6 +48,7 @@ export interface TestGatewayOptions {
   onError?: (error: unknown) => void
 }
 
+/** A gateway for tests, with what it is made of. */
 export interface TestGateway {
   gateway: Gateway
   host: Host

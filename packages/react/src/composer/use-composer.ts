@@ -19,6 +19,7 @@ import {
 import { textTargets, type TextTarget } from './text-target.js'
 import { useLabels, type Translate } from '../labels.js'
 
+/** What a composer shows and does. */
 export interface ComposerControl {
   text: string
   setText: (text: string) => void

@@ -11,6 +11,7 @@ import { isCostlyToParse, linkedMarkdownBlocks, markdownBlocks } from './markdow
 import { languageOf, readGfm, readingDirection, showHiddenCharacters } from './markdown-plugins.js'
 import { formatCount } from './text-labels.js'
 
+/** The props of `Markdown`. */
 export interface MarkdownProps {
   text: string
   /**

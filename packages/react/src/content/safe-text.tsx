@@ -4,6 +4,7 @@ import { useLabels } from '../labels.js'
 import { formatBlankLines, formatCount } from './text-labels.js'
 import { labelBlankRuns } from './text-segments.js'
 
+/** The props of `SafeText`. */
 export interface SafeTextProps {
   text: string
   /**

@@ -2,6 +2,7 @@ import type { CodeHighlighter } from '../code-highlighter.js'
 import { languageOf, tokensOf, type Language } from './shiki-tokens.js'
 import { workerCall } from './worker-call.js'
 
+/** Code to colour, and its language. */
 export interface HighlightInput {
   code: string
   language: Language

@@ -10,6 +10,7 @@ import { useStickToEnd } from './use-stick-to-end.js'
 import { useTail } from './use-tail.js'
 import { useLabels, type Label, type Translate } from '../labels.js'
 
+/** The props of `Conversation`. */
 export interface ConversationProps {
   sessionId: string
   /**

@@ -4,6 +4,7 @@ import { focusEnclosingCard } from '../card-focus.js'
 import { CardGuardContext, useMustSee, useObstacle, type CardGuard } from './card-guard.js'
 import { useLabels } from '../labels.js'
 
+/** The props of `MustSee`. */
 export interface MustSeeProps {
   className?: string
   children: ReactNode
@@ -29,6 +30,7 @@ export function NeedNotSee({ children }: { children: ReactNode }) {
   return <CardGuardContext.Provider value={null}>{children}</CardGuardContext.Provider>
 }
 
+/** The props of `ShowAll`. */
 export interface ShowAllProps {
   children: ReactNode
   onPress: () => void
@@ -57,6 +59,7 @@ export function ShowAll({ children, onPress }: ShowAllProps) {
   )
 }
 
+/** The props of `GuardHint`. */
 export interface GuardHintProps {
   guard: CardGuard
   /**

@@ -18,6 +18,7 @@ import { SessionFactsContext, useInbox, useSessions } from '../use-session.js'
 import { formatNumber } from '../content/text-labels.js'
 import { useLabels } from '../labels.js'
 
+/** The props of `Inbox`. */
 export interface InboxProps {
   /**
    * Called when the person wants to see the session of a request.

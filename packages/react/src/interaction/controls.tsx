@@ -6,6 +6,7 @@ import type { InteractionCardControl } from './use-interaction.js'
 // What the cards of all kinds share to take an answer: the button that sends it, an editor for long texts, and the
 // meaning of keys.
 
+/** The props of `SubmitButton`. */
 export interface SubmitButtonProps {
   control: InteractionCardControl
   disabled?: boolean

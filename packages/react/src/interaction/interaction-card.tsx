@@ -10,6 +10,7 @@ import type { InteractionCardControl } from './use-interaction.js'
 import { LabelWithNodes } from '../label-with-nodes.js'
 import { useLabels } from '../labels.js'
 
+/** The props of `InteractionCard`. */
 export interface InteractionCardProps {
   control: InteractionCardControl
   open: boolean

@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 
+/** A PostgreSQL for tests. */
 export interface PostgresServer {
   readonly port: number
   /** The address for the superuser, or for the given user. */
