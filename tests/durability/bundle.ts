@@ -19,7 +19,7 @@ export function workFolder(): { folder: string; remove: () => void } {
 export async function bundle(
   entry: URL,
   folder: string,
-  external: readonly string[] = ['libsql'],
+  external: readonly (string | RegExp)[] = ['libsql'],
 ): Promise<string> {
   const build = await rolldown({
     input: fileURLToPath(entry),

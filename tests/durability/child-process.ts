@@ -14,8 +14,9 @@ export class Child<Request, Response> {
   readonly #ended: Promise<unknown>
   #calls = 0
 
-  constructor(program: string, env: Record<string, string> = {}) {
+  constructor(program: string, env: Record<string, string> = {}, execPath = process.execPath) {
     this.#process = fork(program, {
+      execPath,
       execArgv: [],
       env: { ...process.env, ...env },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -85,6 +85,11 @@ export interface AskingOptions {
   toolCallId?: string
   /** Called when the request is stored. With a `key` it may have been settled before. */
   onOpen?: (interaction: Interaction) => void
+  /**
+   * Called when the request is settled, and before this program claims the settlement. An approval that was claimed is `in_doubt` for every
+   * later reader, so a program that needs several approvals before it acts lets each wait here until all are settled.
+   */
+  onSettled?: (interaction: Interaction) => void | Promise<void>
 }
 
 /** An option to choose: its label, or the label with what helps to decide. */

@@ -12,10 +12,15 @@ import type { ChangeItem, InboxPage, StreamItem } from '../transport/transport.j
 /** How a session that asks reaches its desk: by calls in the same process, or over HTTP. All else is the same for both. */
 export interface AskingPort {
   createSession(body: CreateSessionBody, call: AskingCall): Promise<Session>
-  /** Opens a request. A repeated key returns the request of the first call, or the one that it was reprompted as. */
-  open(sessionId: string, body: OpenBody, call: AskingCall): Promise<OpenedRequest>
-  /** Waits until the request is settled, and claims its settlement: `delivered` says whether another receiver had claimed it before. */
-  wait(interaction: Interaction, signal: AbortSignal): Promise<Interaction>
+  /**
+   * Opens a request. A repeated key returns the request of the first call, or the one that it was reprompted as. With `claim` a settlement
+   * that is there at once is claimed.
+   */
+  open(sessionId: string, body: OpenBody, call: AskingCall & { claim: boolean }): Promise<OpenedRequest>
+  /** Waits until the request is settled, and claims nothing. */
+  settled(interaction: Interaction, signal: AbortSignal): Promise<Interaction>
+  /** Claims the settlement: `delivered` says whether another receiver had claimed it before. */
+  claim(interaction: Interaction, signal: AbortSignal): Promise<Interaction>
   cancel(interaction: Pick<Interaction, 'sessionId' | 'interactionId'>, call: AskingCall): Promise<void>
   /** Logs the result of the tool call that the request belongs to. Only the first one counts. */
   reportResult(

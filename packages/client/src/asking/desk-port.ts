@@ -37,10 +37,10 @@ export interface AskableDesk extends Omit<DirectDesk, 'sessions'>, DeskPerson {
   open(
     input: OpenBody & Repeatable & { sessionId: string; claim: boolean; rendezvous: boolean },
   ): Promise<{ interaction: Interaction; created: boolean }>
-  /** Waits until it is settled, and claims the settlement. */
+  /** Waits until it is settled and, unless `claim` is false, claims the settlement. */
   wait(
     interactionId: string,
-    options: { sessionId: string; signal: AbortSignal },
+    options: { sessionId: string; signal: AbortSignal; claim?: boolean },
   ): Promise<{ interaction: Interaction }>
   cancel(
     input: Repeatable & { sessionId: string; interactionId: string },
@@ -80,24 +80,39 @@ export class DeskPort implements AskingPort {
       .session
   }
 
-  async open(sessionId: string, body: OpenBody, call: AskingCall): Promise<OpenedRequest> {
+  async open(
+    sessionId: string,
+    body: OpenBody,
+    call: AskingCall & { claim: boolean },
+  ): Promise<OpenedRequest> {
     const { interaction, created } = await this.#call(call.signal, async () => {
       const opened = await this.#desk.open({
         ...wireCopy(body),
         sessionId,
         idempotencyKey: scoped('open', call),
-        claim: true,
+        claim: call.claim,
         // As over HTTP: a request that names no tool call looks for the one that it belongs to.
         rendezvous: body.toolCallId === undefined,
       })
       return { interaction: opened.interaction, created: opened.created }
     })
-    return { interaction, isClaimed: created && interaction.status === 'settled' }
+    return { interaction, isClaimed: call.claim && created && interaction.status === 'settled' }
   }
 
-  async wait({ sessionId, interactionId }: Interaction, signal: AbortSignal): Promise<Interaction> {
-    return this.#call(signal, async () => {
-      const { interaction } = await this.#desk.wait(interactionId, { sessionId, signal })
+  settled(interaction: Interaction, signal: AbortSignal): Promise<Interaction> {
+    return this.#wait(interaction, { signal, claim: false })
+  }
+
+  claim(interaction: Interaction, signal: AbortSignal): Promise<Interaction> {
+    return this.#wait(interaction, { signal, claim: true })
+  }
+
+  async #wait(
+    { sessionId, interactionId }: Interaction,
+    options: { signal: AbortSignal; claim: boolean },
+  ): Promise<Interaction> {
+    return this.#call(options.signal, async () => {
+      const { interaction } = await this.#desk.wait(interactionId, { sessionId, ...options })
       return interaction
     })
   }

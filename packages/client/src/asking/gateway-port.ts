@@ -90,22 +90,25 @@ export class GatewayPort implements AskingPort {
     return session
   }
 
-  async open(sessionId: string, body: OpenBody, call: AskingCall): Promise<OpenedRequest> {
+  async open(
+    sessionId: string,
+    body: OpenBody,
+    { claim, ...call }: AskingCall & { claim: boolean },
+  ): Promise<OpenedRequest> {
     // With `wait`, a request that was reprompted is followed to the one that is pending now.
-    const request = {
+    const { interaction } = await this.#call<InteractionReply>({
       method: 'POST',
       path: `${path(sessionId)}/interactions`,
-      query: { wait: 0 },
+      query: { wait: 0, ...(!claim && { claim: 0 }) },
       body,
-    } as const
-    const { interaction } = await this.#call<InteractionReply>({ ...request, ...call })
-    return { interaction, isClaimed: interaction.status === 'settled' }
+      ...call,
+    })
+    return { interaction, isClaimed: claim && interaction.status === 'settled' }
   }
 
-  async wait(interaction: Interaction, signal: AbortSignal): Promise<Interaction> {
+  async settled(interaction: Interaction, signal: AbortSignal): Promise<Interaction> {
     const { clock } = this.#backoff
-    // Counted from here, because the clock of the gateway may be another one.
-    const giveUpAt = clock.now() + openMs(interaction) + this.#retryMs
+    const giveUpAt = this.#giveUpAt(interaction)
     let current = interaction
     for (;;) {
       const askedAt = clock.now()
@@ -116,12 +119,15 @@ export class GatewayPort implements AskingPort {
         signal,
       } as const
       current = (await this.#call<InteractionReply>(poll, giveUpAt)).interaction
-      if (current.status === 'settled') break
+      if (current.status === 'settled') return current
       if (clock.now() - askedAt < SHORT_POLL_MS) await this.#backoff.sleep(SHORT_POLL_MS, signal)
       signal.throwIfAborted()
     }
-    const claim = { method: 'GET', path: pathOf(current), signal } as const
-    return (await this.#call<InteractionReply>(claim, Math.max(giveUpAt, this.#retryUntil()))).interaction
+  }
+
+  async claim(interaction: Interaction, signal: AbortSignal): Promise<Interaction> {
+    const read = { method: 'GET', path: pathOf(interaction), signal } as const
+    return (await this.#call<InteractionReply>(read, this.#giveUpAt(interaction))).interaction
   }
 
   async cancel(
@@ -162,6 +168,11 @@ export class GatewayPort implements AskingPort {
     const body = { answer, digest: interaction.digest }
     const request = { method: 'POST', path: `${pathOf(interaction)}/response`, body } as const
     return (await this.#call<InteractionReply>({ ...request, ...call })).interaction
+  }
+
+  /** Counted from now, because the clock of the gateway may be another one. */
+  #giveUpAt(interaction: Interaction): number {
+    return this.#retryUntil() + openMs(interaction)
   }
 
   #retryUntil(): number {

@@ -37,7 +37,16 @@ import { outcomeOf, type AskedRequest } from './asked-request.js'
 import { findResult, runAndStore } from './stored-result.js'
 import { chooseManyRequest, chooseRequest, questionsRequest, textRequest } from './question.js'
 
-const ASKING_OPTIONS = ['key', 'timeout', 'onTimeout', 'signal', 'cancelOn', 'toolCallId', 'onOpen']
+const ASKING_OPTIONS = [
+  'key',
+  'timeout',
+  'onTimeout',
+  'signal',
+  'cancelOn',
+  'toolCallId',
+  'onOpen',
+  'onSettled',
+]
 const QUESTION_OPTIONS = [...ASKING_OPTIONS, 'header', 'defaultAnswer']
 const CHOOSE_OPTIONS = [...QUESTION_OPTIONS, 'allowOther']
 const APPROVE_OPTIONS = [...ASKING_OPTIONS, 'title', 'description', 'reason', 'preview', 'schema']
@@ -209,7 +218,7 @@ export class PortSession implements AskbackSession {
 
   /** Opens a request and waits until it is settled. */
   async #settle(prepared: AskedRequest<unknown>, options: AskingOptions): Promise<Interaction> {
-    const { cancelOn, onOpen } = options
+    const { cancelOn, onOpen, onSettled } = options
     const signal = this.#untilClosed(options.signal)
     signal.throwIfAborted()
     cancelOn?.throwIfAborted()
@@ -217,15 +226,18 @@ export class PortSession implements AskbackSession {
     onOpen?.(interaction)
     if (isClaimed) return interaction
     const cancelled = cancelOn && AbortSignal.any([cancelOn])
-    return this.#cancelOn(cancelled, interaction, this.#port.wait(interaction, signal))
+    const settled = await this.#cancelOn(cancelled, interaction, this.#port.settled(interaction, signal))
+    await onSettled?.(settled)
+    return this.#port.claim(settled, signal)
   }
 
   async #open(prepared: AskedRequest<unknown>, options: AskingOptions, signal: AbortSignal) {
     const { key } = options
+    const claim = options.onSettled === undefined
     // Keys are hashed, because a header cannot have every character.
     const idempotencyKey = key === undefined ? randomKey() : sha256Hex(checkedKey(key))
     const body = openBody(prepared, options, typeof this.#session === 'string' ? idempotencyKey : null)
-    const open = async () => this.#port.open(await this.#sessionId(), body, { idempotencyKey, signal })
+    const open = async () => this.#port.open(await this.#sessionId(), body, { idempotencyKey, signal, claim })
     try {
       return await abortable(open(), signal)
     } catch (error) {

@@ -45,23 +45,15 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
       summary:
         'Opens an interaction; with `wait` the response waits up to that many seconds for the settlement',
       params: sessionParams,
-      query: waiting,
+      query: waiting.extend(claiming.shape),
       headers: ['Source', 'ToolCall', 'AgentThread'],
       body: openBody,
       parsedByDesk: true,
       responses: { 201: interactionBody, 200: interactionBody },
       errors: [404, 409],
-      async handle({
-        params: { id },
-        query: { wait = 0 },
-        body,
-        access,
-        host,
-        idempotencyKey,
-        request,
-        reply,
-      }) {
+      async handle({ params: { id }, query, body, access, host, idempotencyKey, request, reply }) {
         const { desk: bound } = host
+        const { wait = 0, claim = true } = query
         const { interaction: opened, created } = await bound.open({
           // Listed one by one, because objects with always the same fields are faster in V8 than a spread of the body.
           kind: body.kind,
@@ -76,11 +68,11 @@ export function interactionRoutes(context: GatewayContext): ApiRoute[] {
           sessionId: id,
           rendezvous: true,
           source: readSource(request.headers),
-          claim: true,
+          claim,
           idempotencyKey,
         })
-        const read = { desk: bound, item: opened, claim: true, wait, reply }
-        // The desk has already claimed what a rule settled at once.
+        const read = { desk: bound, item: opened, claim, wait, reply }
+        // The desk has already claimed what a rule settled at once, if that was wanted.
         const item = created && opened.status === 'settled' ? opened : await readSettlement(context, read)
         if (wait > 0) await access?.check(id, 'ask')
         const response = { status: created ? 201 : 200, body: { interaction: item } }

@@ -1,0 +1,6 @@
+import { describe } from 'vitest'
+import { frameworkConforms } from './contract.js'
+
+describe('Mastra', () => {
+  frameworkConforms('mastra', { asksOneByOne: true, runsNoEdits: true })
+})

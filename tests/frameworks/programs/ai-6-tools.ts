@@ -1,0 +1,24 @@
+import { askbackQuestion, askbackTools } from '@askback/client/ai'
+import { generateText, stepCountIs, tool } from 'ai-6'
+import { MockLanguageModelV3 } from 'ai-6/test'
+import * as z from 'zod'
+import { scripted } from './ai-model.js'
+import { deploy, serve, session } from './program.js'
+
+serve(async ({ key, calls, timeout }) => {
+  const asking = { key, ...(timeout !== undefined && { timeout }) }
+  const tools = {
+    deploy: tool({ inputSchema: z.object({ version: z.string() }), execute: deploy }),
+    ask: tool({
+      inputSchema: z.object({ question: z.string(), choices: z.array(z.string()).optional() }),
+      execute: askbackQuestion(session, asking),
+    }),
+  }
+  const { text } = await generateText({
+    model: new MockLanguageModelV3({ doGenerate: scripted(calls) }),
+    prompt: 'Deploy it.',
+    stopWhen: stepCountIs(5),
+    tools: askbackTools(session, tools, { ...asking, tools: ['deploy'] }),
+  })
+  return text
+})
