@@ -2,6 +2,7 @@ import { AskbackError, isRecord } from '@askback/protocol'
 import { parseWith } from '@askback/core/internal'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { accessOf, type CallAccess } from './access/call-access.js'
+import { aguiRoutes } from './agui/route.js'
 import type { Credential } from './credentials/credential.js'
 import { authenticate, checkNotRevoked } from './http/authenticate.js'
 import type { ParsedBody } from './http/body.js'
@@ -220,6 +221,7 @@ export function routeTable(
     ...tagged('People', [...tokenRoutes(context), ...loginRoutes(context)]),
     ...tagged('Connectors', connectorRoutes(context)),
     ...tagged('MCP', mcpRoutes(context, mcp)),
+    ...tagged('AG-UI', aguiRoutes(context)),
     ...tagged('Operations', [...healthRoutes(context), ...metricsRoutes(context), ...backupRoutes(context)]),
   ]
   const { kinds } = context.host.desk

@@ -19,6 +19,7 @@ const table: Record<string, { may: Record<Kind, Seen>; body?: object }> = {
   'POST /api/sessions': { may: MAKERS, body: { agent: null } },
   'GET /api/sessions': { may: PEOPLE },
   'POST /api/sessions/adopt': { may: PEOPLE, body: {} },
+  'POST /api/agui': { may: PEOPLE, body: {} },
   'GET /api/sessions/{id}': { may: AGENTS },
   'DELETE /api/sessions/{id}': { may: PEOPLE },
   'GET /api/sessions/{id}/events': { may: AGENTS },

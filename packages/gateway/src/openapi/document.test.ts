@@ -44,6 +44,7 @@ const bodies: Record<string, object> = {
   createToken: { person: 'bob' },
   login: { code: 'code' },
   logout: { all: true },
+  runAgui: { threadId: 'thread', runId: 'run', messages: [], forwardedProps: { agent: null } },
 }
 
 /** Streams, which do not end by themselves. */

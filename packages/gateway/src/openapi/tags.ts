@@ -8,6 +8,7 @@ export const API_TAGS = [
   { name: 'People', description: 'Tokens and logins.' },
   { name: 'Connectors', description: 'Other surfaces where people answer.' },
   { name: 'MCP', description: 'The Model Context Protocol, for agents that ask with tools.' },
+  { name: 'AG-UI', description: 'Sessions as agents of AG-UI, for its front ends.' },
   { name: 'Operations', description: 'Health, metrics, backups and this document.' },
 ] as const
 
