@@ -55,6 +55,8 @@ function start(port?: number): Promise<TestGateway> {
   return startTestGateway({
     store,
     agents: [demoAgent({ script, paceMs: 1 })],
+    // After an abort the client's fetch opens a connection that it does not use, for which a gateway waits this long.
+    config: { drainMs: 200 },
     ...(port !== undefined && { listen: { port } }),
   })
 }
