@@ -65,7 +65,7 @@ export interface StreamWithAskbackOptions extends FrameworkOptions {
  * that suspends with a text or `{ question, choices? }`, which is resumed with `{ answer }`. If the run of this key is suspended already, it
  * continues there, and `messages` are not used.
  *
- * Mastra cannot run an edited input: the model is told what the person wants, and has to call the tool again.
+ * Mastra cannot run an edited input: the model reads what the person wants, and has to call the tool again.
  *
  * @example
  * for await (const part of streamWithAskback(agent, 'Deploy 1.4.0', { session, key: jobId })) print(part)

@@ -58,7 +58,7 @@ const SDK = '@openai/agents'
 
 /**
  * Runs an agent of the OpenAI Agents SDK to its end: each tool call with `needsApproval` asks a person. What a person denies, and what nobody
- * answers, is rejected with the reason as its message. The SDK cannot run an edited input: the model is told what the person wants, and
+ * answers, is rejected with the reason as its message. The SDK cannot run an edited input: the model reads what the person wants, and
  * has to call the tool again.
  *
  * @example

@@ -18,12 +18,12 @@ export interface Interrupt {
   message: string
   toolCallId?: string
   /** The JSON Schema of the answer. Missing for kinds that an embedder has defined. */
-  responseSchema?: JsonSchema
+  responseSchema?: ResponseSchema
   expiresAt?: string
   metadata: { askback: object }
 }
 
-type JsonSchema = Record<string, unknown>
+type ResponseSchema = Record<string, unknown>
 
 export function interruptOf(interaction: Interaction): Interrupt {
   const { interactionId, sessionId, toolCallId, toolName, kind, request, digest, errors } = interaction
@@ -71,12 +71,12 @@ function describe({
   }
 }
 
-function schemaOf(schema: z.ZodType): JsonSchema {
+function schemaOf(schema: z.ZodType): ResponseSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   return rest
 }
 
-function questionSchema(questions: z.infer<typeof questionRequest>['questions']): JsonSchema {
+function questionSchema(questions: z.infer<typeof questionRequest>['questions']): ResponseSchema {
   const replies = questions.map(({ question, options, multiSelect }) => ({
     type: 'object',
     title: question,
@@ -96,14 +96,14 @@ function questionSchema(questions: z.infer<typeof questionRequest>['questions'])
   return object({ answers }, ['answers'])
 }
 
-function formSchema(fields: FormField[]): JsonSchema {
+function formSchema(fields: FormField[]): ResponseSchema {
   const properties = Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field)]))
   // A field that another one hides must be left out, so it is not required here.
   const required = fields.filter((field) => field.required && !field.visibleWhen).map(({ name }) => name)
   return object({ values: object(properties, required) }, ['values'])
 }
 
-function fieldSchema(field: FormField): JsonSchema {
+function fieldSchema(field: FormField): ResponseSchema {
   const { type, label, description, options, min, max, minLength, maxLength } = field
   const about = {
     ...(label !== undefined && { title: label }),
@@ -140,6 +140,6 @@ function fieldSchema(field: FormField): JsonSchema {
   }
 }
 
-function object(properties: Record<string, unknown>, required: string[]): JsonSchema {
+function object(properties: Record<string, unknown>, required: string[]): ResponseSchema {
   return { type: 'object', properties, required, additionalProperties: false }
 }

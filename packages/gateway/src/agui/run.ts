@@ -25,7 +25,7 @@ import { answer, checkResume } from './resume.js'
 /** Agents open the requests of parallel calls one after the other; those that come within this time are in the same interrupt. */
 const SETTLE_MS = 100
 
-export interface RunOptions {
+export interface AguiRunOptions {
   host: Host
   /** The host, bound to the person. */
   bound: BoundHost<PersonCaller>
@@ -41,7 +41,7 @@ export interface RunOptions {
 }
 
 export class AguiRun {
-  readonly #options: RunOptions
+  readonly #options: AguiRunOptions
   readonly #events = new AguiEvents()
   readonly #pending = new Map<string, Interaction>()
   /** Events that are held back: before the snapshot was sent, and while it is checked whether the caller may still read the session. */
@@ -58,7 +58,7 @@ export class AguiRun {
   #cancelSettle = () => {}
   #finish: () => void = () => {}
 
-  constructor(options: RunOptions) {
+  constructor(options: AguiRunOptions) {
     this.#options = options
   }
 
