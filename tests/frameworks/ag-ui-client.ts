@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+
 /** The real client of AG-UI. It is loaded by name, because the root project must compile without what is installed here. */
 const CLIENT: string = '@ag-ui/client'
 
@@ -59,7 +61,6 @@ export async function createAguiClient(options: {
   const { HttpAgent } = (await import(/* @vite-ignore */ CLIENT)) as RealClient
   const agent = new HttpAgent({ url, threadId, headers: { authorization: `Bearer ${token}` } })
   const waiting = new Map<string, () => void>()
-  let messages = 0
   const run = async (parameters: object): Promise<SeenRun> => {
     const events: Event[] = []
     await agent.runAgent(parameters, {
@@ -72,7 +73,7 @@ export async function createAguiClient(options: {
   }
   return {
     say(text) {
-      agent.addMessage({ id: `${threadId}-${messages++}`, role: 'user', content: text })
+      agent.addMessage({ id: randomUUID(), role: 'user', content: text })
       return run({})
     },
     resume: (resume) => run({ resume }),

@@ -1,7 +1,10 @@
 import { demoAgent, type Script } from '@askback/agents/demo'
 import { memoryStore, type Store } from '@askback/core'
 import { startTestGateway, type TestGateway } from '@askback/gateway/testing'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { bundle, workFolder } from '../durability/bundle.js'
+import { Child } from '../durability/child-process.js'
 import { createAguiClient, type AguiClient } from './ag-ui-client.js'
 
 /** Everything that a session can show, and requests of each kind. */
@@ -167,6 +170,44 @@ it('a gateway that goes away ends the run, and the next one continues it', async
   expect(question).toMatchObject({ message: 'Which region?' })
   const last = await agent.resume([europe(question!.id)])
   expect(last.outcome()).toEqual({ type: 'success' })
+})
+
+it('a gateway that stops in the middle of a run says so, and the thread continues', async () => {
+  const agent = await client('stopped')
+  const stopped = agent.say('Deploy it.')
+  await agent.received('TEXT_MESSAGE_START')
+  const port = Number(new URL(gateway.url).port)
+  await gateway.close()
+  expect((await stopped).failure()).toBe('The gateway is going away. Run again: nothing is lost.')
+  gateway = await start(port)
+  const again = await client('stopped')
+  await again.look()
+  expect(again.messages().filter(({ role }) => role === 'user')).toHaveLength(1)
+  // A turn without a request does not survive its gateway.
+  await again.say('Deploy it, please.')
+  expect(again.interrupts()).toHaveLength(2)
+})
+
+it('[L10] a gateway that is killed while a run waits takes the answer when it is back', async () => {
+  const { folder, remove } = workFolder()
+  const program = await bundle(new URL('programs/gateway.ts', import.meta.url), folder)
+  const spawn = () =>
+    new Child<{ port: number }, { url: string; token: string }>(program, {
+      ASKBACK_TEST_FILE: join(folder, 'log.db'),
+    })
+  const first = spawn()
+  const { url, token } = await first.call({ port: 0 })
+  const agent = await createAguiClient({ url: `${url}/api/agui`, token, threadId: 'killed' })
+  await agent.say('Deploy it.')
+  const [interrupt] = agent.interrupts()
+  await first.kill()
+  const second = spawn()
+  await second.call({ port: Number(new URL(url).port) })
+  const last = await agent.resume([approve(interrupt!.id)])
+  expect(last.outcome()).toEqual({ type: 'success' })
+  expect(agent.messages().at(-1)).toMatchObject({ content: 'It was approved.' })
+  await second.kill()
+  remove()
 })
 
 it('an agent that fails ends the run with its error', async () => {

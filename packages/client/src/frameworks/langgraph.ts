@@ -6,7 +6,7 @@
 import { AskbackError, isRecord } from '@askback/protocol'
 import { NotAnswered } from '../asking/asked.js'
 import { askQuestion, questionIn, unknownQuestion } from './question.js'
-import { reviewIn, type Review } from './reviews.js'
+import { reviewIn } from './reviews.js'
 import { approveCalls, callKey, contentId, type FrameworkOptions } from './tool-approval.js'
 
 /** The part of an interrupt that is used here. */
@@ -76,11 +76,30 @@ class Interrupts {
 
   /** Asks for all at once, and returns the command that resumes the graph. */
   async resume(waiting: readonly GraphInterrupt[]): Promise<object> {
-    const answers = await Promise.all(waiting.map((each) => this.#answer(each, this.#idOf(each))))
+    const { answer: _, ...asking } = this.#options
+    const asked = waiting.map((interrupt) => ({
+      interrupt,
+      id: this.#idOf(interrupt),
+      review: reviewIn(interrupt.value),
+    }))
+    const questions = Promise.all(
+      asked.map(({ interrupt, id, review }) => (review ? null : this.#ask(interrupt, id))),
+    )
+    const calls = asked.flatMap(
+      ({ id, review }) => review?.actions.map((action, index) => ({ ...action, id: `${id} ${index}` })) ?? [],
+    )
+    const [verdicts, answers] = await Promise.all([
+      approveCalls(calls, { ...asking, key: this.#key }, questions),
+      questions,
+    ])
+    const left = [...verdicts]
+    const values = asked.map(({ review }, index): unknown =>
+      review ? review.answer(left.splice(0, review.actions.length)) : answers[index],
+    )
     const isNamed = waiting.every(({ id }) => id !== undefined)
     const resume: unknown = isNamed
-      ? Object.fromEntries(waiting.map(({ id }, index) => [id, answers[index]]))
-      : answers[0]
+      ? Object.fromEntries(waiting.map(({ id }, index) => [id, values[index]]))
+      : values[0]
     // LangGraph knows a command by this name, so that its class need not be imported.
     return { lg_name: 'Command', resume }
   }
@@ -92,10 +111,8 @@ class Interrupts {
     return `${content} ${times}`
   }
 
-  async #answer(interrupt: GraphInterrupt, id: string): Promise<unknown> {
+  async #ask(interrupt: GraphInterrupt, id: string): Promise<unknown> {
     const { answer, session, key: _, ...asking } = this.#options
-    const review = reviewIn(interrupt.value)
-    if (review) return this.#review(review, id)
     const key = callKey(this.#key, id)
     if (answer) return answer(interrupt, key)
     const question = questionIn(interrupt.value)
@@ -103,12 +120,6 @@ class Interrupts {
     const outcome = await askQuestion(session, question, { ...asking, key })
     if (!outcome.ok) throw new NotAnswered(outcome)
     return outcome.value
-  }
-
-  async #review({ actions, answer }: Review, id: string): Promise<unknown> {
-    const { answer: _, ...asking } = this.#options
-    const calls = actions.map((action, index) => ({ ...action, id: `${id} ${index}` }))
-    return answer(await approveCalls(calls, { ...asking, key: this.#key }))
   }
 }
 

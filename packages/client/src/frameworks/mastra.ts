@@ -102,9 +102,10 @@ async function decide<Part>(
   const { streamOptions: _, answer: __, ...asking } = options
   const forApproval = calls.filter(({ needsApproval }) => needsApproval)
   const suspended = calls.filter(({ needsApproval }) => !needsApproval)
+  const questions = Promise.all(suspended.map((call) => answerOf(call, options)))
   const [verdicts, answers] = await Promise.all([
-    approveCalls(forApproval.map(waitingCall), asking),
-    Promise.all(suspended.map((call) => answerOf(call, options))),
+    approveCalls(forApproval.map(waitingCall), asking, questions),
+    questions,
   ])
   return [
     ...forApproval.map((call, index) => ({ call, resume: resumeAfter(verdicts[index]!, agent) })),

@@ -43,6 +43,19 @@ describe('the calls of one step', () => {
     ])
   })
 
+  it('[L10] are claimed when the questions of the step are answered, too, and not if one has no answer', async () => {
+    const { session, open, claimed } = sessionOfTest()
+    let refuse: (error: Error) => void = () => {}
+    const question = new Promise<void>((_, reject) => (refuse = reject))
+    const verdicts = approveCalls(calls.slice(1), { session }, question)
+    open[0]!.settle()
+    await nextTask()
+    expect(claimed).toEqual([])
+    refuse(new Error('Nobody answered in time.'))
+    await expect(verdicts).rejects.toThrow('Nobody answered in time.')
+    expect(claimed).toEqual([])
+  })
+
   it('[L10] are not claimed if one of them cannot be asked for', async () => {
     const { session, open, claimed } = sessionOfTest()
     const verdicts = approveCalls(calls, { session })

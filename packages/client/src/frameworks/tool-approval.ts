@@ -36,9 +36,11 @@ export type Verdict =
   /** Why the call must not run, in words for the model. */
   | { approved: false; message: string }
 
+/** With `others`, no approval is claimed before that has resolved, and none if it rejects: other requests of the same step. */
 export async function approveCalls(
   calls: readonly WaitingCall[],
   { session, key, ...options }: FrameworkOptions,
+  others: Promise<unknown> = Promise.resolve(),
 ): Promise<Verdict[]> {
   const settled = new Rendezvous(calls.length)
   return Promise.all(
@@ -49,7 +51,10 @@ export async function approveCalls(
           ...(description !== undefined && { description }),
           ...(key !== undefined && { key: callKey(key, id) }),
           ...(schema && { schema }),
-          onSettled: () => settled.arrive(),
+          async onSettled() {
+            await settled.arrive()
+            await others
+          },
         })
         return verdictOf(await asked.outcome())
       } catch (error) {

@@ -322,6 +322,22 @@ describe('a request to run', () => {
     expect(await pendingOf(id)).toHaveLength(1)
   })
 
+  it('of a page of another origin is answered to that page, if the origin is allowed', async () => {
+    const origin = 'https://ide.example'
+    const open = await startTestGateway({ listen: false, config: { allowedOrigins: [origin] } })
+    const input = { threadId: 't', runId: 'r', messages: [], forwardedProps: { agent: null } }
+    const { status, headers } = await new Api(open).post('/api/agui', input, { origin })
+    expect(status).toBe(200)
+    expect(headers).toMatchObject({
+      'access-control-allow-origin': origin,
+      'cache-control': 'no-store, no-transform',
+    })
+    expect((await new Api(open).post('/api/agui', input, { origin: 'https://other.example' })).status).toBe(
+      403,
+    )
+    await open.close()
+  })
+
   it('sends hostile texts as data, in one line each', async () => {
     const hostile = 'data: {"type":"RUN_ERROR"}\n\nevent: x\r\ndata: y\u2028\u202e<script>'
     const [, made] = await run({ threadId: 'mine', messages: [user(hostile)] })

@@ -4,6 +4,9 @@ import * as z from 'zod'
 /** Ids are the client's own; they are only compared and hashed. */
 const id = z.string().min(1, 'must not be empty').max(500, 'must have at most 500 characters')
 
+/** As many as a session may have pending, by default. Each is looked up before one is answered. */
+const MAX_ENTRIES = 5000
+
 const message = z.looseObject({ id, role: z.string(), content: json.optional() })
 
 const resumeEntry = z.looseObject({
@@ -17,7 +20,7 @@ export const runAgentInput = z.looseObject({
   threadId: id,
   runId: id,
   messages: z.array(message),
-  resume: z.array(resumeEntry).optional(),
+  resume: z.array(resumeEntry).max(MAX_ENTRIES, `must have at most ${MAX_ENTRIES} entries`).optional(),
   /** How to make the session of a new thread. */
   forwardedProps: z
     .looseObject({

@@ -18,7 +18,7 @@ describe('a preflight', () => {
       ...headers,
     })
 
-  it.each(['/api/sessions', '/api/sessions/x/interactions/y/response', '/mcp'])(
+  it.each(['/api/sessions', '/api/sessions/x/interactions/y/response', '/mcp', '/api/agui'])(
     'of an allowed origin says what it may send to %s',
     async (path) => {
       const { status, headers } = await preflight(page, path)
