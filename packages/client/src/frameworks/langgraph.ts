@@ -83,7 +83,7 @@ class Interrupts {
       review: reviewIn(interrupt.value),
     }))
     const questions = Promise.all(
-      asked.map(({ interrupt, id, review }) => (review ? null : this.#ask(interrupt, id))),
+      asked.map(async ({ interrupt, id, review }) => (review ? null : this.#ask(interrupt, id))),
     )
     const calls = asked.flatMap(
       ({ id, review }) => review?.actions.map((action, index) => ({ ...action, id: `${id} ${index}` })) ?? [],
