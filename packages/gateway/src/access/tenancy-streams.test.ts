@@ -189,3 +189,41 @@ describe('an answer over a WebSocket', () => {
     expect(await respond('ann')).toBe('ok')
   })
 })
+
+describe('a run of AG-UI', () => {
+  const run = (name: string, input: object) =>
+    new Api(gateway, null, as(name)).post<string>('/api/agui', { runId: 'run', messages: [], ...input })
+  const asked = async () => {
+    const id = await sessionOf('ann')
+    return new Api(gateway, null, as('ann')).open(id, { ...approval, timeoutMs: null })
+  }
+
+  it('with the id of a session that the caller may not read is one of a session of their own', async () => {
+    const { sessionId, interactionId } = await asked()
+    const input = { threadId: sessionId, forwardedProps: { agent: null } }
+    const shown = await run('eve', input)
+    expect(shown.body.replaceAll(`"threadId":"${sessionId}"`, '')).not.toContain(sessionId)
+    const answered = await run('eve', {
+      ...input,
+      resume: [{ interruptId: interactionId, status: 'cancelled' }],
+    })
+    expect(answered.body).toContain('"code":"not_found"')
+    expect((await desk().interaction(sessionId, interactionId)).status).toBe('pending')
+  })
+
+  it('answers nothing for who may only read', async () => {
+    const { sessionId, interactionId } = await asked()
+    const resume = [{ interruptId: interactionId, status: 'cancelled' }]
+    const { body } = await run('reader', { threadId: sessionId, resume })
+    expect(body).toContain('"code":"forbidden"')
+    expect((await desk().interaction(sessionId, interactionId)).status).toBe('pending')
+  })
+
+  it('ends before the tags that give the session away', async () => {
+    const { sessionId } = await asked()
+    const running = run('ann', { threadId: sessionId })
+    await move(sessionId, 'globex')
+    await say(sessionId, 'SECRET')
+    expect((await running).body).not.toContain('SECRET')
+  })
+})

@@ -190,29 +190,6 @@ describe('a member of another tenant', () => {
     }
   })
 
-  it('who runs a thread of AG-UI with the id of a session gets a session of their own', async () => {
-    const { session, item } = await scene()
-    const resume = [{ interruptId: item.interactionId, status: 'cancelled' }]
-    const input = { threadId: session.id, messages: [], forwardedProps: { agent: null } }
-    for (const [runId, given] of [
-      ['show', input],
-      ['answer', { ...input, resume }],
-    ] as const) {
-      const { body } = await as('eve').post<string>('/api/agui', { ...given, runId })
-      expect(body.replaceAll(`"threadId":"${session.id}"`, '')).not.toMatch(/SECRET|Which database/)
-    }
-    expect((await gateway.host.desk.interaction(session.id, item.interactionId)).status).toBe('pending')
-  })
-
-  it('is disconnected from a run when the session is given to another tenant', async () => {
-    const { session } = await scene()
-    const { desk } = gateway.host
-    const running = as('ann').post<string>('/api/agui', { threadId: session.id, runId: 'r', messages: [] })
-    await desk.setTags(session.id, { tenant: 'globex' })
-    await desk.setTags(session.id, { tenant: 'globex', secret: 'LATER' })
-    expect((await running).body).not.toContain('LATER')
-  })
-
   it('cannot take over a session by its tags, nor push one into another tenant', async () => {
     const { session } = await scene()
     const tags = (tenant: string) => ({ tags: { tenant } })
