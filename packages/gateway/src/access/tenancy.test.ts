@@ -87,7 +87,7 @@ const withoutCaller = [
   'receiveUpdate',
   'readRenderer',
 ]
-const streams = ['streamAllEvents', 'openWebSocket']
+const streams = ['streamAllEvents', 'openWebSocket', 'runAgui']
 
 async function routes(): Promise<Route[]> {
   type Paths = Record<string, Record<string, { operationId: string }>>
@@ -117,7 +117,6 @@ const bodies: Record<string, object> = {
   createToken: { person: 'Zoe' },
   logout: { all: true, person: 'owner' },
   callMcp: {},
-  runAgui: { threadId: 'thread', runId: 'run', messages: [], forwardedProps: { agent: null } },
 }
 
 /** A session of the tenant, with something pending. */
