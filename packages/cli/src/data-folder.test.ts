@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
-import { defaultDataFolder, isProcessRunning, openDataFolder } from './data-folder.js'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { defaultDataFolder, homeFolder, isProcessRunning, openDataFolder } from './data-folder.js'
 
 let root: string
 beforeEach(() => {
@@ -24,13 +24,8 @@ it.each([
 })
 
 it.each(['', 'here'])('does not write to the current folder if HOME is %j', (home) => {
-  const before = process.env['HOME']
-  process.env['HOME'] = home
-  onTestFinished(() => {
-    if (before === undefined) delete process.env['HOME']
-    else process.env['HOME'] = before
-  })
-  expect(defaultDataFolder({}, 'linux')).toBe(join(userInfo().homedir, '.local/share/askback'))
+  expect(homeFolder(home)).toBe(userInfo().homedir)
+  expect(homeFolder('/home/ada')).toBe('/home/ada')
 })
 
 it('creates the folder and its parents for their owner only', () => {

@@ -29,8 +29,8 @@ export function defaultDataFolder(env: NodeJS.ProcessEnv = process.env, platform
 }
 
 /** With an empty `HOME`, `homedir()` is empty, too: tokens would be written to the folder that the command was started in. */
-export function homeFolder(): string {
-  return absolute(homedir()) ?? userInfo().homedir
+export function homeFolder(home = homedir()): string {
+  return absolute(home) ?? userInfo().homedir
 }
 
 /** A relative path depends on where the command was started, so it is ignored, as the XDG specification says. */

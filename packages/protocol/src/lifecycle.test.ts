@@ -32,6 +32,7 @@ const full: Interaction = {
   agentId: 'a',
   openedBy: 'o',
   source: 'cli',
+  notes: ['only_always'],
   updatedDigest: 'd2',
   supersededBy: 'i2',
   delivered: true,
