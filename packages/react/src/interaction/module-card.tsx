@@ -8,7 +8,7 @@ import { useDraft } from '../use-draft.js'
 import { GuardedSubmit } from './guarded-submit.js'
 import { InteractionCard } from './interaction-card.js'
 import { PlainAnswer } from './settlement.js'
-import { useInteraction } from './use-interaction.js'
+import type { InteractionControl } from './use-interaction.js'
 
 /** The props of the component of a module. It draws the request and the controls; the card around it and the button to submit are ours. */
 export interface ModuleRendererProps<Request = Json, Answer = Json> {
@@ -24,6 +24,7 @@ export interface ModuleRendererProps<Request = Json, Answer = Json> {
 
 export interface ModuleCardProps {
   interaction: Interaction
+  control: InteractionControl
   open: boolean
   title: string
   /** `null` while it is loaded. */
@@ -31,14 +32,20 @@ export interface ModuleCardProps {
 }
 
 /** The card around the component. What is submitted is what the component last passed to `onChange`. */
-export function ModuleCard({ interaction, open, title, component: Component }: ModuleCardProps) {
+export function ModuleCard({ interaction, control, open, title, component: Component }: ModuleCardProps) {
   const t = useLabels()
-  const control = useInteraction(interaction, open)
   const guard = useCardGuard()
   const [draft, setDraft] = useDraft(control.interaction, isModuleDraft)
   const answer = draft?.answer
+  // A draft of an earlier visit is there before the request is drawn, and nobody may submit what is not on screen.
+  const canSubmit = Component !== null && answer !== undefined
   const submit = () => {
-    if (control.canAnswer && answer !== undefined) void control.respond(answer)
+    if (control.canAnswer && canSubmit) void control.respond(answer)
+  }
+  const change = (next: Json | undefined) => {
+    // First without an answer: if the new one is not JSON, this throws, and the old one must not be submitted in its place.
+    setDraft({})
+    if (next !== undefined) setDraft({ answer: copyJson(next, 'The answer') })
   }
   return (
     <InteractionCard
@@ -56,14 +63,14 @@ export function ModuleCard({ interaction, open, title, component: Component }: M
             request={interaction.request}
             interaction={control.interaction}
             answer={answer}
-            onChange={(next) => setDraft(next === undefined ? {} : { answer: copyJson(next, 'The answer') })}
+            onChange={change}
             canAnswer={control.canAnswer}
           />
         </MustSee>
       ) : (
         <p className="ab-quiet">{t('Loading…')}</p>
       )}
-      <GuardedSubmit control={control} guard={guard} disabled={answer === undefined} onPress={submit} />
+      <GuardedSubmit control={control} guard={guard} disabled={!canSubmit} onPress={submit} />
     </InteractionCard>
   )
 }

@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import { asked } from '@askback/client/testing'
-import { fireEvent, screen } from '@testing-library/react'
+import { AskbackError, type Json } from '@askback/protocol'
+import { cleanup, fireEvent, screen } from '@testing-library/react'
 import { afterEach, expect, it, vi } from 'vitest'
 import { moduleRenderer, type RendererModule } from '../index.js'
 import { advanceTime, renderSession, setUpComponentTests } from '../render-session.test.helper.js'
@@ -62,6 +63,84 @@ it('says that it is loading', async () => {
   await render(() => new Promise(() => undefined))
   await advanceTime(500)
   screen.getByText('Loading…')
+})
+
+it('submits no draft of an earlier visit before the request is drawn', async () => {
+  let isReachable = true
+  const load = () => (isReachable ? Promise.resolve({ default: timeSlot }) : new Promise(() => undefined))
+  const first = await render(load)
+  await advanceTime(500)
+  fireEvent.click(screen.getByRole('button', { name: 'Tuesday' }))
+  expect(submit().disabled).toBe(false)
+  await advanceTime(500)
+  cleanup()
+  isReachable = false
+  const second = await render(load)
+  await advanceTime(500)
+  screen.getByText('Loading…')
+  expect(submit().disabled).toBe(true)
+  expect([...first.answers(), ...second.answers()]).toEqual([])
+})
+
+it('shows the general form if the module does not come in time, also if it comes later', async () => {
+  vi.spyOn(console, 'error').mockImplementation(() => undefined)
+  let arrive: (module: unknown) => void = () => undefined
+  await render(() => new Promise((resolve) => (arrive = resolve)))
+  await advanceTime(15_000)
+  screen.getByText('The drawing of this kind could not be loaded, so this is its general form.')
+  arrive({ default: timeSlot })
+  await advanceTime(500)
+  // What somebody types into the form must not be replaced.
+  screen.getByText('The drawing of this kind could not be loaded, so this is its general form.')
+})
+
+it('submits nothing if the component last passed something that is not JSON', async () => {
+  const failures: unknown[] = []
+  const careless: RendererModule = ({ React }) =>
+    function Careless({ onChange }) {
+      const choose = (answer: unknown) => () => {
+        try {
+          onChange(answer as Json)
+        } catch (error) {
+          failures.push(error)
+        }
+      }
+      return [{ slot: 'Monday' }, { slot: new Date(0) }].map((answer, index) =>
+        React.createElement(
+          'button',
+          { key: index, type: 'button', onClick: choose(answer) },
+          `Slot ${index}`,
+        ),
+      )
+    }
+  const { answers } = await render(async () => ({ default: careless }))
+  await advanceTime(500)
+  fireEvent.click(screen.getByRole('button', { name: 'Slot 0' }))
+  expect(submit().disabled).toBe(false)
+  fireEvent.click(screen.getByRole('button', { name: 'Slot 1' }))
+  expect(submit().disabled).toBe(true)
+  fireEvent.click(submit())
+  await advanceTime(0)
+  expect(answers()).toEqual([])
+  expect(failures).toEqual([expect.objectContaining({ code: 'invalid_request' })])
+})
+
+it('of a kind that was removed while the page was open says why, and can be cancelled', async () => {
+  const { transport } = await renderSession({
+    renderers: { time_slot: moduleRenderer(async () => ({ default: timeSlot }), 'Time slot') },
+    events,
+    prompts: {},
+    prepareTransport: (given) =>
+      given.failNext('respond', new AskbackError('unknown_kind', 'It is not defined here.')),
+  })
+  await advanceTime(500)
+  fireEvent.click(screen.getByRole('button', { name: 'Tuesday' }))
+  fireEvent.click(submit())
+  await advanceTime(500)
+  screen.getByText(/does not have the kind “time_slot”/)
+  fireEvent.click(screen.getByRole('button', { name: 'Cancel the request' }))
+  await advanceTime(0)
+  expect(transport.calls.some(({ method }) => method === 'cancel')).toBe(true)
 })
 
 it.each<[string, () => Promise<unknown>]>([

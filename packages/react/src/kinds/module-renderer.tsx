@@ -5,8 +5,12 @@ import { ErrorBoundary } from '../content/error-boundary.js'
 import { CustomKindPrompt } from '../form/custom-kind-prompt.js'
 import { TriangleExclamationPointIcon } from '../icons.js'
 import { ModuleCard, type ModuleRendererProps } from '../interaction/module-card.js'
+import { useInteraction } from '../interaction/use-interaction.js'
 import { useLabels } from '../labels.js'
 import type { InteractionProps, InteractionRenderer } from '../renderers.js'
+
+/** A module that takes longer than this to load is not used: the request must be answerable on any network. */
+const LOAD_TIMEOUT_MS = 10_000
 
 /** What a module that draws a kind gets to build its component with. It must not import another React. */
 export interface RendererTools {
@@ -34,7 +38,7 @@ export type RendererModule<Request = Json, Answer = Json> = (
 
 /**
  * A renderer whose component comes from an ES module. The module is imported when the first request of its kind is shown. If it cannot be
- * loaded, or throws while drawing, the form that the gateway makes of the kind's schema takes its place.
+ * loaded within 10 seconds, or throws while drawing, the form that the gateway makes of the kind's schema takes its place.
  *
  * @example
  * const TimeSlot = moduleRenderer(() => import('./time-slot.js'), 'Time slot')
@@ -45,14 +49,19 @@ export function moduleRenderer(load: () => Promise<unknown>, title: string): Int
 
   function ModuleInteraction({ interaction, open = interaction.status === 'pending' }: InteractionProps) {
     const t = useLabels()
+    const control = useInteraction(interaction, open)
     const state = useSyncExternalStore(loader.subscribe, loader.read, loader.read)
     const fallback = (reason: string) => <Fallback interaction={interaction} open={open} reason={reason} />
+    // The definition may have gone while this page was open. The general form says so, and can cancel the request.
+    if (control.error?.code === 'unknown_kind')
+      return <CustomKindPrompt interaction={interaction} open={open} />
     if (state.status === 'failed')
       return fallback(t('The drawing of this kind could not be loaded, so this is its general form.'))
     return (
       <ErrorBoundary fallback={fallback(t('The drawing of this kind failed, so this is its general form.'))}>
         <ModuleCard
           interaction={interaction}
+          control={control}
           open={open}
           title={title}
           component={state.status === 'loaded' ? state.component : null}
@@ -104,13 +113,25 @@ class ModuleLoader {
   async #start(): Promise<void> {
     this.#isStarted = true
     try {
-      this.#state = { status: 'loaded', component: componentOf(await this.#load()) }
+      this.#state = { status: 'loaded', component: componentOf(await inTime(this.#load())) }
     } catch (error) {
       // oxlint-disable-next-line no-console -- for the author of the module; the page goes on without it
       console.error('The module that draws a kind could not be used.', error)
       this.#state = { status: 'failed' }
     }
     for (const listener of this.#listeners) listener()
+  }
+}
+
+async function inTime(module: Promise<unknown>): Promise<unknown> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const isLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('It did not load in time.')), LOAD_TIMEOUT_MS)
+  })
+  try {
+    return await Promise.race([module, isLate])
+  } finally {
+    clearTimeout(timer)
   }
 }
 
