@@ -1,5 +1,5 @@
 import { AskbackError, errorMessage } from '@askback/protocol'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as configEntry from './define-config.js'
 
@@ -30,7 +30,15 @@ export function unusedConfigFile(folder: string, used: string | null): string | 
 
 /** What a settings file contains. Throws one sentence with the file if it cannot be read, throws, or exports nothing. */
 export async function loadConfigFile(path: string): Promise<unknown> {
+  checkIsFile(path)
   return path.endsWith('.json') ? readJson(path) : importDefault(path)
+}
+
+/** Importing a folder would run its `index.ts`, which nobody named. */
+function checkIsFile(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found?.isFile()) return
+  throw unreadable(path, new Error(found ? 'it is not a file' : 'there is no such file'))
 }
 
 function readJson(path: string): unknown {
@@ -48,7 +56,6 @@ function readJson(path: string): unknown {
 async function importDefault(path: string): Promise<unknown> {
   let loaded: { default?: unknown }
   try {
-    if (!existsSync(path)) throw new Error('there is no such file')
     const { createJiti } = await import('jiti')
     const jiti = createJiti(path, {
       fsCache: false,

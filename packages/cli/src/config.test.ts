@@ -1,5 +1,5 @@
 import { errorMessage } from '@askback/protocol'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -157,4 +157,16 @@ describe('a settings file that cannot be used is refused in one sentence with th
       `${file} cannot be read: there is no such file.`,
     )
   })
+
+  it.each(['settings', 'askback.config.ts', 'askback.config.json'])(
+    'because the named one is a folder: %s',
+    async (name) => {
+      const file = join(folderWith({}), name)
+      mkdirSync(file)
+      writeFileSync(join(file, 'index.ts'), 'export default { loginDays: 1 }')
+      await expect(readConfig(folderWith({}), { file })).rejects.toThrow(
+        `${file} cannot be read: it is not a file.`,
+      )
+    },
+  )
 })

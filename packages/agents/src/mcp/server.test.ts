@@ -110,3 +110,30 @@ describe('a call waits', () => {
     expect(await waitOf('some-client', { waitMs: null })).toBeNull()
   })
 })
+
+it('gives a kind whose tool would have the name of another tool a name of its own', async () => {
+  const asked: unknown[] = []
+  const described = { presentation: 'tool', request: { type: 'object' }, answer: null }
+  const requests: RequestPort = {
+    ...requestsOf({ ...approved, kind: 'user', settlement: 'answered', answer: 'Bob' }),
+    open: (body) => {
+      asked.push(body)
+      return Promise.resolve({ ...approved, kind: 'user', settlement: 'answered', answer: 'Bob' })
+    },
+  }
+  const kinds = () => [
+    { ...described, kind: 'user', title: 'Which user' },
+    { ...described, kind: 'time_slot', title: 'When' },
+  ]
+  const server = createAskServer({ version: '1', requests, kinds })
+  const [here, there] = InMemoryTransport.createLinkedPair()
+  const client = new Client({ name: 'tester', version: '1' })
+  await Promise.all([server.connect(there), client.connect(here)])
+  const names = (await client.listTools()).tools.map(({ name }) => name)
+  expect(new Set(names).size).toBe(names.length)
+  expect(names).toContain('ask_time_slot')
+  const { content } = await client.callTool({ name: 'ask__user', arguments: { of: 'x' } })
+  expect(content).toMatchObject([{ text: 'Answered: "Bob"' }])
+  expect(asked).toMatchObject([{ kind: 'user', toolName: 'ask__user', request: { of: 'x' } }])
+  await client.close()
+})

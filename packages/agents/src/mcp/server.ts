@@ -25,7 +25,7 @@ export interface AskServerOptions {
   /** Opens requests, waits for them, and finds them again. */
   requests: RequestPort
   /**
-   * The custom kinds of the gateway. Each becomes a tool, `ask_` and its name.
+   * The custom kinds of the gateway. Each becomes a tool: `ask_` and its name, or `ask__` if a tool has that name.
    * @default none
    */
   kinds?: () => Promise<KindDescription[]> | KindDescription[]

@@ -191,8 +191,10 @@ export function customTool({
   request: schema,
 }: Pick<KindDescription, 'kind' | 'title' | 'request'>): AskTool {
   const isObject = schema?.['type'] === 'object'
+  // A kind begins with a letter, so a name with two underscores belongs to no other kind.
+  const name = askTools.some((tool) => tool.name === `ask_${kind}`) ? `ask__${kind}` : `ask_${kind}`
   return {
-    name: `ask_${kind}`,
+    name,
     title,
     description: `Asks the user: ${title}. It waits until they answer, and returns their answer as JSON. If nobody answers, you are told so: do not assume an answer.`,
     inputSchema: isObject
@@ -202,7 +204,7 @@ export function customTool({
     kind,
     request: (given) => ({
       kind,
-      toolName: `ask_${kind}`,
+      toolName: name,
       request: isObject ? given : (given['request'] ?? null),
     }),
     describeSettlement(item) {

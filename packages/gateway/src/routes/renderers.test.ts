@@ -1,5 +1,5 @@
 import { defineInteraction } from '@askback/core'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -97,5 +97,16 @@ describe('a renderer', () => {
     [{ time_slot: '/x.tsx' }, /compile it first/],
   ])('%j is refused at the start', async (renderers, message) => {
     await expect(startTestGateway({ listen: false, kinds: [timeSlot], renderers })).rejects.toThrow(message)
+  })
+
+  it.each<[string, (path: string) => void]>([
+    ['a folder', (path) => mkdirSync(path)],
+    // To read it would never end.
+    ['a link to a device', (path) => symlinkSync('/dev/zero', path)],
+  ])('that is %s is refused at the start', async (_, create) => {
+    const path = join(mkdtempSync(join(folder, 'no-file-')), 'slot.js')
+    create(path)
+    const started = startTestGateway({ listen: false, kinds: [timeSlot], renderers: { time_slot: path } })
+    await expect(started).rejects.toThrow(`is ${path}, which is not a file`)
   })
 })

@@ -1,6 +1,6 @@
 import { AskbackError } from '@askback/protocol'
 import { createHash } from 'node:crypto'
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import * as z from 'zod'
@@ -29,6 +29,8 @@ export function checkRenderers(renderers: RendererFiles, kinds: readonly { kind:
     } catch {
       throw refuse(`cannot be read: there is no file ${file}`)
     }
+    // A folder would fail, and a device never end, when a page asks for it.
+    if (!statSync(file).isFile()) throw refuse(`is ${file}, which is not a file`)
   }
 }
 
