@@ -1,4 +1,5 @@
 import { AskbackError, errorMessage } from '@askback/protocol'
+import { Console } from 'node:console'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as configEntry from './define-config.js'
@@ -55,6 +56,8 @@ function readJson(path: string): unknown {
  */
 async function importDefault(path: string): Promise<unknown> {
   let loaded: { default?: unknown }
+  // Programs read what commands print on stdout, so what the file and its kinds print, also later, goes to stderr.
+  globalThis.console = new Console(process.stderr)
   try {
     const { createJiti } = await import('jiti')
     const jiti = createJiti(path, {
