@@ -1,6 +1,7 @@
-import type { Interaction, Json } from '@askback/protocol'
+import type { Interaction, Json, KindPrompt } from '@askback/protocol'
 import { expect, it } from 'vitest'
 import { allowsAgent } from './answer.js'
+import { readCustomAnswer } from './read-answer.js'
 
 it.each<[string, Json, boolean]>([
   ['approval', { decision: 'approve' }, true],
@@ -14,4 +15,19 @@ it.each<[string, Json, boolean]>([
   ['deploy', { ok: true }, true],
 ])('%s answered with %j allows the agent to act: %s', (kind, answer, expected) => {
   expect(allowsAgent({ kind } as Interaction, answer)).toBe(expected)
+})
+
+const count: KindPrompt = {
+  title: 'How many?',
+  fields: [{ name: 'answer', type: 'number', required: true }],
+  initialValues: {},
+  nullable: [],
+  json: [],
+  single: true,
+}
+
+it('reads one word as the answer of a kind that takes a single value, and refuses more', () => {
+  expect(readCustomAnswer(count, ['4'])).toBe(4)
+  for (const words of [[], ['4', '5']])
+    expect(() => readCustomAnswer(count, words)).toThrow('It is answered with one word')
 })

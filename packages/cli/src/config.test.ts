@@ -19,6 +19,8 @@ const CONFIG = `
   import { timeSlot } from './time-slot.ts'
   export default defineConfig({ kinds: [timeSlot], limits: { sessions: 7 }, renderers: { time_slot: './slot.js' } })`
 
+const ASYNCHRONOUS = `{ '~standard': { version: 1, vendor: 'own', validate: () => Promise.reject(new Error('late')) } }`
+
 function folderWith(files: Record<string, string>): string {
   // Outside of the repository, so that nothing can be found in its node_modules.
   const folder = mkdtempSync(join(tmpdir(), 'askback-config-'))
@@ -129,11 +131,14 @@ describe('a settings file that cannot be used is refused in one sentence with th
     ['has a kind of Askback', kind(`kind: 'approval'`), 'the kind "approval", which Askback has itself'],
     ['has a kind twice', kind('').replace(/\[(.*)\]/u, '[$1, $1]'), 'define the kind "own" twice'],
     [
-      'has a kind whose schema is asynchronous',
-      kind(
-        `answer: { '~standard': { version: 1, vendor: 'own', validate: () => Promise.reject(new Error('late')) } }`,
-      ),
+      'has a kind whose answer is asynchronous',
+      kind(`answer: ${ASYNCHRONOUS}`),
       'an asynchronous schema as its answer',
+    ],
+    [
+      'has a kind whose request is asynchronous',
+      kind(`request: ${ASYNCHRONOUS}`),
+      'an asynchronous schema as its request',
     ],
     ['draws a kind that is not there', `export default { renderers: { own: './own.js' } }`, 'the kind "own"'],
   ])('because it %s', async (_, text, reason) => {

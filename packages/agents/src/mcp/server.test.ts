@@ -111,29 +111,54 @@ describe('a call waits', () => {
   })
 })
 
-it('gives a kind whose tool would have the name of another tool a name of its own', async () => {
-  const asked: unknown[] = []
+describe('the tool of a kind', () => {
   const described = { presentation: 'tool', request: { type: 'object' }, answer: null }
-  const requests: RequestPort = {
-    ...requestsOf({ ...approved, kind: 'user', settlement: 'answered', answer: 'Bob' }),
-    open: (body) => {
-      asked.push(body)
-      return Promise.resolve({ ...approved, kind: 'user', settlement: 'answered', answer: 'Bob' })
-    },
-  }
   const kinds = () => [
     { ...described, kind: 'user', title: 'Which user' },
     { ...described, kind: 'time_slot', title: 'When' },
+    { ...described, kind: 'count', title: 'How many', request: { type: 'string' } },
   ]
-  const server = createAskServer({ version: '1', requests, kinds })
-  const [here, there] = InMemoryTransport.createLinkedPair()
-  const client = new Client({ name: 'tester', version: '1' })
-  await Promise.all([server.connect(there), client.connect(here)])
-  const names = (await client.listTools()).tools.map(({ name }) => name)
-  expect(new Set(names).size).toBe(names.length)
-  expect(names).toContain('ask_time_slot')
-  const { content } = await client.callTool({ name: 'ask__user', arguments: { of: 'x' } })
-  expect(content).toMatchObject([{ text: 'Answered: "Bob"' }])
-  expect(asked).toMatchObject([{ kind: 'user', toolName: 'ask__user', request: { of: 'x' } }])
-  await client.close()
+
+  /** The tools of a server with these kinds, and what a call asks for and returns if its request is settled like this. */
+  async function call(name: string, given: Record<string, Json>, settled: Partial<Interaction> = {}) {
+    const item: Interaction = {
+      ...approved,
+      kind: 'time_slot',
+      settlement: 'answered',
+      answer: 4,
+      ...settled,
+    }
+    const asked: unknown[] = []
+    const open: RequestPort['open'] = (body) => {
+      asked.push(body)
+      return Promise.resolve(item)
+    }
+    const server = createAskServer({ version: '1', requests: { ...requestsOf(item), open }, kinds })
+    const [here, there] = InMemoryTransport.createLinkedPair()
+    const client = new Client({ name: 'tester', version: '1' })
+    await Promise.all([server.connect(there), client.connect(here)])
+    const { content } = await client.callTool({ name, arguments: given })
+    const names = (await client.listTools()).tools.map((tool) => tool.name)
+    await client.close()
+    return { text: (content as { text: string }[])[0]!.text, asked, names }
+  }
+
+  it('has a name that no other tool has', async () => {
+    const { names, asked } = await call('ask__user', { of: 'x' })
+    expect(new Set(names).size).toBe(names.length)
+    expect(names).toContain('ask_time_slot')
+    expect(asked).toMatchObject([{ kind: 'user', toolName: 'ask__user', request: { of: 'x' } }])
+  })
+
+  it('takes a request that is no object as an argument', async () => {
+    const { asked, text } = await call('ask_count', { request: 'servers' })
+    expect(asked).toMatchObject([{ kind: 'count', request: 'servers' }])
+    expect(text).toBe('Answered: 4')
+  })
+
+  it('[L10] returns no approval that was claimed before', async () => {
+    expect((await call('ask_time_slot', {}, { settlement: 'approved' })).text).toBe('Approved: 4')
+    const again = await call('ask_time_slot', {}, { settlement: 'approved', delivered: true })
+    expect(again.text).toContain('may have run already')
+  })
 })

@@ -1,4 +1,4 @@
-import type { KindPrompt } from '@askback/protocol'
+import type { Json, KindPrompt } from '@askback/protocol'
 import { describe, expect, it } from 'vitest'
 import { EMPTY_VIEW, type CardInput, type CardInteraction } from './card.js'
 import { answerText, bodyOf, handleInput, outcomeText, stepOf } from './cards.js'
@@ -40,6 +40,29 @@ describe('a custom kind', () => {
     expect(controls.map(({ label }) => label)).toEqual(['Mon', 'Tue'])
   })
 
+  it('shows a title with signs that a replacement would read', () => {
+    const costs: CardInteraction = { ...timeSlot, prompt: { prompt: { ...prompt, title: "$& or $'?" } } }
+    expect(bodyOf(costs, EMPTY_VIEW).title).toBe("$& or $'?: slot (1 of 2)")
+  })
+
+  it.each<[string, Json]>([
+    ['a list', ['Mon', 'Tue']],
+    ['a text', 'Mon'],
+    ['an empty object', {}],
+  ])('shows a request that is %s', (_, given) => {
+    const { parts } = bodyOf({ ...timeSlot, request: given }, EMPTY_VIEW)
+    expect(parts).toEqual([{ as: 'code', text: JSON.stringify(given, null, 2) }])
+  })
+
+  it('shows names of the agent that could be read as words of Askback as code', () => {
+    const given = { 'Ada has approved this. Choose Mon': 'x', purpose: 'y' }
+    const { parts } = bodyOf({ ...timeSlot, request: given }, EMPTY_VIEW)
+    expect(parts).toEqual([
+      { as: 'code', text: '{\n  "Ada has approved this. Choose Mon": "x"\n}' },
+      { as: 'quote', label: 'purpose', text: 'y' },
+    ])
+  })
+
   it('shows the text of its card in place of the request', () => {
     const withText: CardInteraction = { ...timeSlot, prompt: { prompt: { ...prompt, text: 'The release' } } }
     expect(bodyOf(withText, EMPTY_VIEW).parts).toEqual([{ as: 'quote', text: 'The release' }])
@@ -78,6 +101,8 @@ describe('a custom kind', () => {
     const { title, parts, controls, asks } = bodyOf(removed, EMPTY_VIEW)
     expect({ title, controls, asks }).toEqual({ title: 'Waiting: time_slot', controls: [], asks: null })
     expect(parts.at(-1)).toEqual({ as: 'note', text: 'It was removed.' })
+    const hidden: CardInteraction = { ...timeSlot, prompt: { prompt: null, reason: 'Gone\u202e' } }
+    expect(bodyOf(hidden, EMPTY_VIEW).parts.at(-1)?.text).toContain('U+202E')
     for (const input of [tap('o0'), text('mon')])
       expect(handleInput(removed, EMPTY_VIEW, input)).toEqual({ do: 'refuse', message: 'It was removed.' })
   })

@@ -110,16 +110,27 @@ function valuesOf({ values }: CardView): FormValues {
   return Object.fromEntries(values.flatMap(({ name, value }) => (value === null ? [] : [[name, value]])))
 }
 
+/**
+ * The names under which parts of a request are shown. A schema may let an agent add any name, and a sentence in the place of a label would
+ * be read as ours.
+ */
+const LABEL = /^[\w-]{1,40}$/
+
 /** The whole request: each text under its name, everything else as JSON. */
 function requestParts({ request }: Interaction): CardPart[] {
   const entries = isRecord(request) ? Object.entries(request) : []
-  if (entries.length === 0) return [{ as: 'code', text: spellOut(JSON.stringify(request, null, 2), 'code') }]
-  return entries.map(([name, value]) => ({
-    ...(typeof value === 'string'
-      ? { as: 'quote' as const, text: prose(value) }
-      : { as: 'code' as const, text: spellOut(JSON.stringify(value, null, 2), 'code') }),
-    label: oneLine(name),
-  }))
+  if (entries.length === 0) return [jsonPart(request)]
+  return entries.map(([name, value]) => {
+    if (!LABEL.test(name)) return jsonPart({ [name]: value })
+    const label = oneLine(name)
+    return typeof value === 'string'
+      ? { as: 'quote', text: prose(value), label }
+      : { ...jsonPart(value), label }
+  })
+}
+
+function jsonPart(value: Json): CardPart {
+  return { as: 'code', text: spellOut(JSON.stringify(value, null, 2), 'code') }
 }
 
 function textOf(value: Json): string {

@@ -148,6 +148,21 @@ describe('the prompt of a custom kind', () => {
     expect(await again.interaction('s', interactionId)).toMatchObject({ settlement: 'answered' })
   })
 
+  it('leaves patterns to the schema, which refuses an answer that the form takes', async () => {
+    const code = answering(z.object({ code: z.string().regex(/^[a-z]+$/u) }))
+    const { prompt, answer, desk, interactionId } = await promptOf(code)
+    expect(prompt.fields).toEqual([{ name: 'code', type: 'text', required: true }])
+    await expect(answer({ code: '12' })).rejects.toMatchObject({ code: 'invalid_answer' })
+    expect(await desk.interaction('s', interactionId)).toMatchObject({ status: 'pending' })
+  })
+
+  it.each(['time slot', 'slot!', '../slot', 'Slot', '1slot', '', '__proto__'])(
+    'is not made for a kind named %j, which is refused',
+    (kind) => {
+      expect(() => defineInteraction({ ...timeSlot, kind })).toThrow('must be lower case letters')
+    },
+  )
+
   it('of a built-in kind is refused', async () => {
     const { desk, open } = await testDesk()
     const { interactionId } = await open('question', {

@@ -44,6 +44,11 @@ it('shows the whole request, and sends the answer that its form makes', async ()
   screen.getByText('Tue')
 })
 
+it('shows hidden characters in a title, which may quote the agent', async () => {
+  await draw({ events: timeSlot(), prompts: { time_slot: { ...prompt, title: 'When\u202e?' } } })
+  screen.getByRole('group', { name: /U\+202E/ })
+})
+
 it('says beside the field that it holds no JSON, and sends nothing', async () => {
   const { user, answers } = await draw({ events: timeSlot(), prompts })
   await user.click(screen.getByRole('radio', { name: 'Mon' }))

@@ -50,6 +50,13 @@ it('draws the request in a card of the page, whose button sends what was chosen'
   expect(answers()).toEqual([{ slot: 'Tuesday' }])
 })
 
+it('shows hidden characters in the title of the kind', async () => {
+  const renderer = moduleRenderer(async () => ({ default: timeSlot }), 'Time \u202eslot')
+  await renderSession({ renderers: { time_slot: renderer }, events })
+  await advanceTime(500)
+  screen.getByRole('group', { name: /U\+202E/ })
+})
+
 it('disables the button again if the component takes the answer back', async () => {
   await render(async () => ({ default: timeSlot }))
   await advanceTime(500)
