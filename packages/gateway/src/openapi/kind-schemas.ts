@@ -5,16 +5,25 @@
  * which fields there are.
  */
 import { describeKind, type InteractionKind } from '@askback/core'
+import { settlementKind, type ByKind, type SettlementKind } from '@askback/protocol'
 import { embedded } from './embedded-schema.js'
 import { pascalCase, ref, union, type SchemaNode, type ObjectSchema, type UnionCase } from './schemas.js'
 
 type Components = Record<string, SchemaNode>
 type Properties = Record<string, SchemaNode>
 
-const DECIDED = ['answered', 'approved', 'denied']
-const UNDECIDED = ['cancelled', 'timed_out', 'superseded']
+const HAS_ANSWER: Record<SettlementKind, boolean> = {
+  answered: true,
+  approved: true,
+  denied: true,
+  cancelled: false,
+  timed_out: false,
+  superseded: false,
+}
+const DECIDED = settlementKind.options.filter((settlement) => HAS_ANSWER[settlement])
+const UNDECIDED = settlementKind.options.filter((settlement) => !HAS_ANSWER[settlement])
 /** How answers of the built-in kinds settle. Their requests and answers are schemas of the protocol. */
-const BUILT_IN: Record<string, string[] | undefined> = {
+const BUILT_IN: ByKind<SettlementKind[]> = {
   question: ['answered'],
   approval: ['approved', 'denied'],
   plan_review: ['approved', 'denied'],
@@ -86,7 +95,7 @@ function schemasOf(definition: InteractionKind, title: string, ofSettlement: Pro
   const result: Components = {}
   if (!BUILT_IN[kind])
     Object.assign(result, embedded(`${title}Request`, request), embedded(`${title}Answer`, answer))
-  const settlements = BUILT_IN[kind] ?? (definition.settle ? DECIDED : ['answered'])
+  const settlements = BUILT_IN[kind] ?? (definition.settle ? DECIDED : ['answered' as const])
   for (const settlement of settlements) {
     const fields = { ...ofSettlement, settlement: { const: settlement }, answer: ref(`${title}Answer`) }
     result[`${title}${pascalCase(settlement)}`] = object(fields, ['settlement', 'answer'])
