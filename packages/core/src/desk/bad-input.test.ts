@@ -50,7 +50,10 @@ describe('a request', () => {
     'of the unknown kind %j is refused',
     async (kind) => {
       const { open } = await testDesk()
-      await expect(open(kind, database)).rejects.toMatchObject({ code: 'unknown_kind' })
+      await expect(open(kind, database)).rejects.toMatchObject({
+        code: 'unknown_kind',
+        message: `The kind ${JSON.stringify(kind)} is not defined here. Correct its name, or add it to the kinds of the gateway and restart it.`,
+      })
     },
   )
 

@@ -92,7 +92,10 @@ function prepareRequest(
 ): PreparedRequest {
   const kind = kindOf(input.kind)
   if (!kind) {
-    throw new AskbackError('unknown_kind', `The kind ${JSON.stringify(input.kind)} is not defined here.`)
+    throw new AskbackError(
+      'unknown_kind',
+      `The kind ${JSON.stringify(input.kind)} is not defined here. Correct its name, or add it to the kinds of the gateway and restart it.`,
+    )
   }
   const request = copyJson(input.request, 'request')
   const text = canonicalJson(request)
