@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { newFolder } from '../http/command.js'
@@ -7,29 +7,19 @@ import { ask, readInteraction } from './asking.js'
 import { goTo, pressUntil, settle } from './browser.js'
 import { openWindow } from './window.js'
 
-const CONFIG = `import { defineConfig, defineInteraction, z } from 'askback/config'
-const timeSlot = defineInteraction({
-  kind: 'time_slot',
-  presentation: 'questionnaire',
-  request: z.object({ slots: z.array(z.string()) }),
-  answer: z.object({ slot: z.string() }),
-})
-export default defineConfig({ kinds: [timeSlot], renderers: { time_slot: './time-slot.js' } })
-`
+const guide = readFileSync(new URL('../../../docs/guides/interactive-tools.md', import.meta.url), 'utf8')
 
-/** As an operator writes it: one file, with the React of the page. */
-const MODULE = `export default ({ React }) =>
-  function TimeSlot({ request, answer, onChange, canAnswer }) {
-    return React.createElement('fieldset', { style: { border: 0, padding: 0 } },
-      React.createElement('legend', null, 'Pick a time'),
-      request.slots.map((slot) =>
-        React.createElement('label', { key: slot, style: { display: 'block' } },
-          React.createElement('input', {
-            type: 'radio', name: 'slot', disabled: !canAnswer,
-            checked: answer?.slot === slot, onChange: () => onChange({ slot }),
-          }), ' ', slot)))
-  }
-`
+/** A file as the guide prints it, so that what readers copy is what is tested. */
+function fileInGuide(name: string): string {
+  const sample = [...guide.matchAll(/```\w+\n([\s\S]*?)```/g)].find(([, text]) =>
+    text?.startsWith(`// ${name}\n`),
+  )
+  if (sample?.[1] === undefined) throw new Error(`The guide has no sample that begins with // ${name}.`)
+  return sample[1]
+}
+
+const CONFIG = fileInGuide('askback.config.ts')
+const MODULE = fileInGuide('time-slot.js')
 
 /** A gateway whose settings name a renderer with this source. */
 function serveModule(source: string): Promise<RunningGateway> {
@@ -40,7 +30,11 @@ function serveModule(source: string): Promise<RunningGateway> {
 }
 
 const slots = (count: number) => Array.from({ length: count }, (_, index) => `${index + 1} o’clock`)
-const timeSlot = (count = 3) => ({ kind: 'time_slot', toolCallId: 'slot', request: { slots: slots(count) } })
+const timeSlot = (count = 3) => ({
+  kind: 'time_slot',
+  toolCallId: 'slot',
+  request: { purpose: 'Release 1.2', slots: slots(count) },
+})
 
 describe('a kind that a module of the operator draws', () => {
   it('is answered by keyboard, in the page’s own card, and the choice survives a reload', async () => {
@@ -53,6 +47,7 @@ describe('a kind that a module of the operator draws', () => {
     })
     await goTo(page, `#/s/${item.sessionId}`)
     const card = page.getByRole('group', { name: 'Time slot' })
+    await card.getByText('Release 1.2').waitFor()
     await card.getByRole('radio', { name: '2 o’clock' }).focus()
     await page.keyboard.press('Space')
     await expect.poll(() => page.evaluate(() => JSON.stringify(localStorage))).toContain('2 o’clock')
