@@ -119,10 +119,13 @@ describe('a kind in two files, on the shipped command', () => {
     await terminal.expectText(/Choose a time: Slot \(1 of 2\)[^]*U\+202E[^]*2 Tuesday 9:00/)
     const text = () => stripVTControlCharacters(terminal.raw)
     // Keys are ignored for a moment after a card appeared, so they are pressed until they have an effect.
-    const pressUntil = (key: string, words: RegExp) =>
-      expect
-        .poll(() => (words.test(text()) || terminal.press(key), text()), { interval: 500, timeout: 15_000 })
-        .toMatch(words)
+    const pressUntil = async (key: string, words: RegExp) => {
+      const pressed = () => {
+        if (!words.test(text())) terminal.press(key)
+        return text()
+      }
+      await expect.poll(pressed, { interval: 500 }).toMatch(words)
+    }
     await pressUntil('2', /guests \(2 of 2\)[^]*How many come/)
     await pressUntil('t', /Esc goes back/)
     // The last press may have been typed as a text.
