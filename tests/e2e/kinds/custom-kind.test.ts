@@ -8,9 +8,9 @@ import { keys, PseudoTerminal } from '../../connectors/pseudo-terminal.js'
 import { call, connect, nextPending } from '../cli/mcp-clients.js'
 import { newFolder } from '../http/command.js'
 import { at, portToKeep, run, serve, type RunningGateway } from '../http/gateways.js'
-import { ask, readInteraction } from './asking.js'
-import { goTo, settle } from './browser.js'
-import { openWindow } from './window.js'
+import { ask, readInteraction } from '../web/asking.js'
+import { goTo, settle } from '../web/browser.js'
+import { openWindow } from '../web/window.js'
 
 /*
  * A kind of one's own, in two files and without a renderer, is asked and answered on every surface of the shipped command.
