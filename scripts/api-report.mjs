@@ -22,13 +22,18 @@ export function apiReports() {
     const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
     const entries = Object.entries(manifest.exports ?? {}).flatMap(([entry, target]) =>
       typeof target === 'object' && target.types !== undefined
-        ? [{ entry, types: join(folder, target.types) }]
+        ? [{ entry, types: join(folder, builtTypes(target.types)) }]
         : [],
     )
     if (entries.length === 0) return []
     const sections = entries.map(({ entry, types }) => section(`${manifest.name}${entry.slice(1)}`, types))
     return [{ path: `packages/${name}/api-report.md`, report: `# Public API\n\n${sections.join('\n')}` }]
   })
+}
+
+/** The declarations that the compiler makes, also of an entry point that is bundled when its package is packed. @param {string} types */
+function builtTypes(types) {
+  return types.replace(/^\.\/bundle\/(.*)\.d\.mts$/u, './dist/$1.d.ts')
 }
 
 /**

@@ -6,6 +6,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
+import { dts } from 'rolldown-plugin-dts'
 import { root } from './workspace.mjs'
 
 const LICENSE_FILE = /^(?:licen[cs]e|copying|notice)/iu
@@ -16,6 +17,7 @@ const command = join(root, 'packages/cli')
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await bundleCommand(join(command, 'bundle'))
+  await bundleTypes(join(command, 'bundle'))
   await import('./build-web.mjs')
   if (!process.exitCode) {
     const web = join(command, 'web')
@@ -57,6 +59,23 @@ export async function bundleCommand(folder) {
   const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
   const packages = [...new Set(modules.flatMap(packageFolderOf))].sort()
   writeFileSync(join(folder, 'LICENSES.txt'), packages.map(licenseOf).join('\n'))
+}
+
+/**
+ * Writes the types of the entry point `askback/config` as one file: the packages that they come from are not installed with the command.
+ * It reads the declarations that `npm run build` makes.
+ *
+ * @param {string} folder
+ */
+async function bundleTypes(folder) {
+  const build = await rolldown({
+    input: { 'define-config': join(command, 'dist/define-config.d.ts') },
+    plugins: [dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false })],
+    // What remains of the imports of others is zod, which is a dependency.
+    external: (id) => !/^[./]|^@askback\//u.test(id),
+  })
+  await build.write({ dir: folder, entryFileNames: '[name].mts' })
+  await build.close()
 }
 
 /**
