@@ -2,6 +2,7 @@ import type { AgentInfo } from '@askback/client'
 import type { PermissionMode } from '@askback/protocol'
 import { useTransport } from '@askback/react'
 import { useEffect, useState } from 'react'
+import { FolderField, useFolder } from './folder-field.js'
 import { modes } from './permission-mode.js'
 import { goTo } from './route.js'
 import { useAction } from './use-action.js'
@@ -12,7 +13,7 @@ export function NewSession() {
   // `null` until the gateway has answered.
   const [agents, setAgents] = useState<AgentInfo[] | null>(null)
   const [agent, setAgent] = useState<string | null>(null)
-  const [cwd, setCwd] = useState('')
+  const folder = useFolder()
   const [text, setText] = useState('')
   const [mode, setMode] = useState<PermissionMode>('default')
   const { run, error, isBusy } = useAction()
@@ -27,7 +28,7 @@ export function NewSession() {
       const session = await transport.create({
         agent: chosen,
         permissionMode: mode,
-        ...(cwd.trim() !== '' && { cwd: cwd.trim() }),
+        ...(folder.path !== '' && { cwd: folder.path }),
         ...(text.trim() !== '' && { title: titleFrom(text) }),
       })
       if (text.trim() !== '') await transport.send(session.id, text)
@@ -85,18 +86,7 @@ export function NewSession() {
             className="ab-input"
           />
         </label>
-        <label className="block">
-          <span className="mb-1.5 block text-sm font-medium">
-            Folder <span className="font-normal text-soft">(optional)</span>
-          </span>
-          <input
-            value={cwd}
-            onChange={(event) => setCwd(event.target.value)}
-            placeholder="/path/to/project"
-            spellCheck={false}
-            className="ab-input ab-editor-text"
-          />
-        </label>
+        <FolderField folder={folder} />
         <label className="block">
           <span className="mb-1.5 block text-sm font-medium">Permissions</span>
           <select
@@ -114,7 +104,7 @@ export function NewSession() {
             ))}
           </select>
         </label>
-        {error && (
+        {error && error !== folder.lastProblem && (
           <p role="alert" className="text-sm text-bad">
             {error}
           </p>

@@ -59,6 +59,12 @@ export interface AskbackOptions {
    * @default the web app of this package
    */
   webApp?: string | null
+  /**
+   * Whether people name folders of this machine for `agents`: `~` is replaced, a session in a folder that cannot be used is refused, and
+   * people who may administer can ask whether a folder exists.
+   * @default false
+   */
+  folders?: boolean
   /** On a store that several processes share: how they reach each other, without waiting for the next poll. */
   bus?: Bus
   /** On a store that several processes share, if `agents` run here: which process runs the agent of a session. */
@@ -207,6 +213,7 @@ export function createAskback(options: AskbackOptions): EmbeddedAskback {
     store,
     credentials: found,
     log,
+    folders: options.folders ?? false,
     ...(webApp !== undefined && { webApp }),
     ...(options.renderers && { renderers: options.renderers }),
   })

@@ -74,6 +74,12 @@ export interface GatewayOptions {
    * @default 5000
    */
   decisionMs?: number
+  /**
+   * Whether people name folders of this machine for the agents that run here. Then `~` is replaced, a session in a folder that cannot be
+   * used is refused, and `GET /api/folders` tells people, but no agents, whether a folder exists.
+   * @default false
+   */
+  folders?: boolean
   /** Serves `/mcp`, which is not found without it. */
   mcp?: McpHandler
   /**
@@ -188,6 +194,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         ? null
         : new AgentRate(clock, { perSecond: agentRequestsPerSecond, burst: agentBurst }),
     drain: new Drain(),
+    folders: options.folders ?? false,
     ownUrl: () => ownUrl,
   }
   const inFlight = new InFlight(app.server)

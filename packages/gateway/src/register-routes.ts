@@ -13,6 +13,7 @@ import type { ApiTag } from './openapi/tags.js'
 import type { GatewayContext, AnyRouteCall, ApiRoute } from './route.js'
 import { auditRoutes } from './routes/audit.js'
 import { connectorRoutes } from './routes/connectors.js'
+import { folderRoutes } from './routes/folders.js'
 import { interactionRoutes } from './routes/interactions.js'
 import { loginRoutes } from './routes/login.js'
 import { mcpRoutes, type McpHandler } from './routes/mcp.js'
@@ -213,7 +214,12 @@ export function routeTable(
   { version, mcp }: { version: string; mcp: McpHandler | undefined },
 ): ApiRoute[] {
   const routes = [
-    ...tagged('Sessions', [...sessionRoutes(context), ...adoptRoutes(context), ...messageRoutes()]),
+    ...tagged('Sessions', [
+      ...sessionRoutes(context),
+      ...folderRoutes(context),
+      ...adoptRoutes(context),
+      ...messageRoutes(),
+    ]),
     ...tagged('Interactions', [...interactionRoutes(context), ...rendererRoutes(context)]),
     ...tagged('Tool calls', [...toolCallAnswerRoutes(), ...toolCallRoutes()]),
     ...tagged('Events', streamRoutes),

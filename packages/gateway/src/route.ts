@@ -152,6 +152,8 @@ export interface GatewayContext {
   rateLimit: RateLimit | null
   agentRate: AgentRate | null
   drain: Drain
+  /** Whether people choose folders of this machine. */
+  folders: boolean
   /** The URL of this gateway; `null` while it does not listen. */
   ownUrl: () => URL | null
 }

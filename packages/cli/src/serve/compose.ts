@@ -152,6 +152,7 @@ async function composeOn(
       mcp: lazyMcp(host, config.mcp),
       log: escapedLog(process.stderr),
       requireProxy,
+      folders: true,
       ...(webApp !== undefined && { webApp }),
       renderers,
       ...(tls && { tls }),

@@ -21,6 +21,7 @@ import {
   messageOf,
   randomKey,
   type AgentInfo,
+  type FolderInfo,
   type CallOptions,
   type ChangeItem,
   type Cursor,
@@ -102,6 +103,15 @@ export class HttpTransport implements Transport {
   async agents(): Promise<AgentInfo[]> {
     const { agents } = await this.#get<{ agents: AgentInfo[] }>('/agents')
     return agents
+  }
+
+  async folder(named: string): Promise<FolderInfo | null> {
+    try {
+      return await this.#get<FolderInfo>('/folders', { path: named })
+    } catch (error) {
+      if (error instanceof AskbackError && ['not_found', 'forbidden'].includes(error.code)) return null
+      throw error
+    }
   }
 
   sessions(query: PageQuery = {}): Promise<{ sessions: Session[]; next: string | null }> {

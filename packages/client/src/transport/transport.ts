@@ -27,6 +27,11 @@ export type { MessageRoute }
 export interface Transport {
   /** The agent adapters of the gateway, and whether each can run. */
   agents(): Promise<AgentInfo[]>
+  /**
+   * Whether an agent of the gateway can work in a folder: its whole path, and a sentence that says why not. `null` if this gateway does not
+   * tell.
+   */
+  folder?(path: string): Promise<FolderInfo | null>
   /** A page of sessions, newest first. */
   sessions(query?: PageQuery): Promise<{ sessions: Session[]; next: string | null }>
   create(body?: CreateSessionBody, options?: CallOptions): Promise<Session>
@@ -81,6 +86,13 @@ export interface AgentInfo {
   available: boolean
   /** What is missing, in one line, if it is not available. */
   reason?: string
+}
+
+/** A folder of the machine of the gateway. */
+export interface FolderInfo {
+  path: string
+  /** Why no agent can work there; `null` if one can. */
+  problem: string | null
 }
 
 /** Selects a page of a list. */

@@ -11,6 +11,7 @@ import {
 import * as z from 'zod'
 import { newTags } from '../access/authorizer.js'
 import { readablePage, withTags } from '../access/call-access.js'
+import { checkFolder, expandHome } from '../folders.js'
 import { type GatewayContext, route, type ApiRoute } from '../route.js'
 import { acceptedResponse, agent, freshness, next, ok, page, sessionParams } from './schemas.js'
 
@@ -25,7 +26,7 @@ const snapshot = z.object({
 
 const createdSession = z.object({ session })
 
-export function sessionRoutes({ host }: GatewayContext): ApiRoute[] {
+export function sessionRoutes({ host, folders }: GatewayContext): ApiRoute[] {
   return [
     route({
       name: 'listAgents',
@@ -49,8 +50,11 @@ export function sessionRoutes({ host }: GatewayContext): ApiRoute[] {
       errors: [409],
       async handle({ body, credential, access, host: bound, idempotencyKey }) {
         if (credential.kind === 'agent') checkOutsideSession(body)
-        const wanted = withTags(body, credential)
+        // The folder of an outside agent may be on another machine.
+        const cwd = folders && body.agent !== null && body.cwd ? expandHome(body.cwd) : null
+        const wanted = withTags({ ...body, ...(cwd !== null && { cwd }) }, credential)
         await access?.checkCreate(wanted)
+        if (cwd !== null) await checkFolder(cwd)
         const input = { ...wanted, idempotencyKey, source: 'http' }
         const { session: made, created } = await bound.createSession(input)
         // A repeated request returns the session as it is now, which may be somebody else's.

@@ -29,6 +29,7 @@ export interface TestGatewayOptions {
   webApp?: string
   renderers?: GatewayOptions['renderers']
   requireProxy?: boolean
+  folders?: boolean
   mcp?: McpHandler
   authenticate?: GatewayOptions['authenticate']
   authorize?: GatewayOptions['authorize']
@@ -112,6 +113,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     credentials,
     config,
     requireProxy,
+    folders: options.folders ?? false,
     ...withClock,
     ...(webApp && { webApp }),
     ...(options.renderers && { renderers: options.renderers }),
