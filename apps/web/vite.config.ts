@@ -12,6 +12,7 @@ export default defineConfig({
     react(),
     tailwindcss(),
     nativeStructuredClone(),
+    withoutSvgAttributes(),
     inlineScript('theme.js'),
     preloadChunk('start'),
     writeCompressed(),
@@ -38,6 +39,17 @@ function nativeStructuredClone(): Plugin {
     apply: 'build',
     resolveId: (id) => (id === polyfill ? `\0${polyfill}` : null),
     load: (id) => (id === `\0${polyfill}` ? 'export default structuredClone' : null),
+  }
+}
+
+/** The list of all attributes of SVG, for elements that Markdown without raw HTML never contains. */
+function withoutSvgAttributes(): Plugin {
+  const list = /\/property-information\/lib\/svg\.js$/u
+  return {
+    name: 'without-svg-attributes',
+    enforce: 'pre',
+    apply: 'build',
+    load: (id) => (list.test(id) ? 'export const svg = { property: {}, normal: {} }' : null),
   }
 }
 
@@ -99,7 +111,8 @@ function writeCompressed(): Plugin {
     writeBundle({ dir = '' }, bundle) {
       for (const file of Object.keys(bundle).filter((name) => /\.(?:js|css|html|svg)$/.test(name))) {
         const text = readFileSync(join(dir, file))
-        if (text.length > MIN_BYTES) writeFileSync(join(dir, `${file}.gz`), gzipSync(text, { level: 9 }))
+        if (text.length > MIN_BYTES)
+          writeFileSync(join(dir, `${file}.gz`), gzipSync(text, { level: 9, memLevel: 9 }))
       }
     },
   }
