@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { builtTypes } from './api-report.mjs'
 import { root } from './workspace.mjs'
 
 /**
@@ -105,7 +106,7 @@ function entryPoints() {
     for (const [entry, target] of Object.entries(exports)) {
       if (typeof target === 'string' || target.types === undefined) continue
       if (entry !== './internal' && entry !== './icons')
-        entries.set(`${name}${entry.slice(1)}`, join(root, 'packages', folder, target.types))
+        entries.set(`${name}${entry.slice(1)}`, join(root, 'packages', folder, builtTypes(target.types)))
     }
   }
   return entries

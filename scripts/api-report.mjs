@@ -32,7 +32,7 @@ export function apiReports() {
 }
 
 /** The declarations that the compiler makes, also of an entry point that is bundled when its package is packed. @param {string} types */
-function builtTypes(types) {
+export function builtTypes(types) {
   return types.replace(/^\.\/bundle\/(.*)\.d\.mts$/u, './dist/$1.d.ts')
 }
 

@@ -30,6 +30,7 @@ export type AiToolApproval = (call: {
   messages: readonly unknown[]
 }) => Promise<{ type: 'approved' } | { type: 'denied'; reason: string } | undefined>
 
+/** Options of `askbackApproval`, `askbackTools` and `askbackQuestion`. */
 export interface AiOptions extends Omit<FrameworkOptions, 'session'> {
   /**
    * The names of the tools that need a person. Others run without one.

@@ -28,6 +28,7 @@ interface GraphState {
   tasks?: readonly { interrupts?: readonly GraphInterrupt[] }[]
 }
 
+/** Options of `invokeWithAskback`. */
 export interface InvokeWithAskbackOptions extends FrameworkOptions {
   /** Answers interrupts whose form is not known: the value is what `interrupt()` returns. `key` names the request. */
   answer?: (interrupt: GraphInterrupt, key: string) => Promise<unknown>

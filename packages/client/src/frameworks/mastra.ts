@@ -28,6 +28,7 @@ export interface MastraAgent<Part> {
   listSuspendedRuns?(): Promise<{ runs: readonly MastraRun[] }>
 }
 
+/** What `stream` of a Mastra agent returns, as far as it is used here. */
 export interface MastraStream<Part> {
   fullStream: AsyncIterable<Part> | ReadableStream<Part>
 }
@@ -53,6 +54,7 @@ interface StoppedCall {
   needsApproval: boolean
 }
 
+/** Options of `streamWithAskback`. */
 export interface StreamWithAskbackOptions extends FrameworkOptions {
   /** Options of `stream`, such as `requireToolApproval` and `memory`. */
   streamOptions?: object

@@ -40,6 +40,7 @@ export interface RunStateStore {
   remove(key: string): Promise<void> | void
 }
 
+/** Options of `runWithAskback`. */
 export interface RunWithAskbackOptions<Result extends AgentRunResult> extends FrameworkOptions {
   /** Keeps the state of the run under `key` while it waits. Both belong together: one without the other is refused. */
   store?: RunStateStore
