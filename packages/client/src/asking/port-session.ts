@@ -3,6 +3,7 @@ import {
   copyJson,
   durationMs,
   interactionInError,
+  objectOf,
   parseWith,
   sha256Hex,
   type Interaction,
@@ -353,14 +354,12 @@ function checkedKey(key: unknown): string {
 
 /** From the log alone, so that it is the same in a program that was restarted. */
 function timeLeft({ expiresAt, settledAt }: Interaction): number | 'never' {
-  if (expiresAt === undefined || settledAt === undefined) return 'never'
-  return Math.max(expiresAt - settledAt, 1)
+  return expiresAt === undefined || settledAt === undefined ? 'never' : Math.max(expiresAt - settledAt, 1)
 }
 
 function sessionIn(error: AskbackError): string {
-  const { details } = error
-  const isNamed = typeof details === 'object' && details !== null && 'sessionId' in details
-  if (isNamed && typeof details.sessionId === 'string') return details.sessionId
+  const { sessionId } = objectOf(error.details)
+  if (typeof sessionId === 'string') return sessionId
   throw error
 }
 
